@@ -10,7 +10,7 @@ enum {
 };
 
 struct qb__convert {
-    qb__convert_what what; /* hidden: only whether there are such */
+    qb__convert_what what; /* hidden: only whether there are such pixels */
     qb__program *program;
     qb__kernel *kernel;
     qb__memory *hidden, *numbers;
@@ -21,14 +21,14 @@ static const char *const entry[] = {[QB_U8] = "to_uint8", [QB_U16] = "to_uint16"
 
 static const size_t counts_bytes = MOST * MOST * sizeof(uint64_t);
 
-/* One byte where nothing is hidden: a kernel's argument wants to be something. */
+/* One byte if nothing is hidden, because a kernel's argument must be some memory. */
 static size_t hidden_bytes(size_t pixels, bool hidden) { return hidden ? pixels : 1; }
 
 size_t qb__convert_bytes(qb_dtype dtype, size_t pixels, size_t slices, bool hidden) {
     return pixels * slices * qb_dtype_size(dtype) + hidden_bytes(pixels, hidden) + counts_bytes;
 }
 
-/* Waits after a failure, too: the memory may go then. */
+/* Waits also after a failure, because the memory may be released then. */
 static qb_status begin(qb__convert *convert, qb__queue *queue) {
     const qb__convert_what *what = &convert->what;
     qb_status status = qb__memory_fill(queue, convert->counts, 0, 0, counts_bytes);

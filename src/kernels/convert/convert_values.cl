@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices of floats become the numbers of a file, as base/convert.c makes them: the same bits. What is
- * counted are values that the type cannot hold; each group adds to a count of its own. */
+/* Converts slices of floats to the type of a file as base/convert.c does: the same bits. Values that the type cannot
+ * hold are counted; each group has its own counter. */
 #define ITEMS 128
 
-/* Half to even with one addition, exact below 2^22; NaN becomes 0. */
+/* Round half to even with one addition, exact below 2^22; NaN becomes 0. */
 #define INTEGER(x) quantise(x, base, scale, top)
 FUNCTION int quantise(float x, float base, float scale, float top) {
     float q = (x - base) * scale;
@@ -20,9 +20,8 @@ FUNCTION half_bits halve(float x) {
     return float_to_half(x > 65504.0f ? 65504.0f : x < -65504.0f ? -65504.0f : x);
 }
 
-/* Pixels that `hidden` marks, the same of every slice, are `instead` where `masked`; then `shift` is
- * taken off, not from NaN, whose sign some devices' arithmetic drops. Groups (g, s) take every so many
- * pixels of every so many slices. */
+/* Pixels marked by `hidden`, the same in every slice, become `instead` if `masked`; then `shift` is subtracted, but not
+ * from NaN, whose sign some devices would lose. Group (g, s) takes pixels and slices at regular distances. */
 #define CONVERT(name, type, NUMBER)                                                                                    \
     KERNEL GROUPS_OF(ITEMS, 1) void name(GLOBAL const float *RESTRICT from, ulong pixels, ulong slices, uint masked,   \
                                          GLOBAL const uchar *RESTRICT hidden, float instead, float shift, float base,  \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Single slices, SuperVoxel by SuperVoxel: what all ways of it keep on the device. */
+/* Single slices, SuperVoxel by SuperVoxel: data on the device that all variants share. */
 #include "kernels/icd/icd_buffers.h"
 
 #include <stdio.h>
 
 #include "base/status.h"
 
-/* Odd, and so wide that of any voxel in it all entries lie in it, those that are zero, too. */
+/* Odd, and wide enough that all entries of any voxel lie in the buffer, including zero entries. */
 size_t qb__buffers_width(size_t span) { return (span + 2) | 1; }
 
 qb__buffers_sizes qb__buffers_sizes_of(const qb__icd_ask *ask, size_t side) {
@@ -30,14 +30,14 @@ size_t qb__buffers_lanes(const qb__icd_ask *ask, const int *values) {
     return 1;
 }
 
-/* Of two passes each. */
+/* For two passes. */
 size_t qb__buffers_sweeps(const int *values) { return qb__larger(1, 50 / (size_t)values[QB__BUFFERS_SHARE]); }
 
 static size_t left_of(const qb__buffers_sizes *n, size_t places) {
     return (size_t)n->slices * places * n->buffer * sizeof(float);
 }
 
-/* Where buffers begin: of a fan it is not computed anew. */
+/* Start of buffers: for a fan it is not computed again. */
 static size_t firsts_of(const qb__icd_problem *p, size_t count) {
     return p->footprints.wx ? qb__round_up(count * p->footprints.stride * sizeof(int16_t), sizeof(int64_t)) : 0;
 }
@@ -85,7 +85,8 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
     QB__TRY(qb__alloc((size_t)n->slices, sizeof *s->costs, &s->costs));
     QB__TRY(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
     QB__TRY(qb__memory_upload(s->queue, s->corner, 0, s->list.corner, s->list.count * sizeof(int32_t)));
-    /* Beside the voxels nothing writes these, and yet they are read, as are the gains of SuperVoxels that no turn has visited. */
+    /* Values outside the voxels are never written but are read, and so are the gains of SuperVoxels that no sweep has
+     * visited. */
     QB__TRY(qb__memory_fill(s->queue, s->curve, 0, 0, qb__buffers_images(n) * sizeof(float)));
     QB__TRY(qb__memory_fill(s->queue, s->stats, 0, 0, 2 * all * 4 * sizeof(float)));
     QB__TRY(qb__queue_finish(s->queue));

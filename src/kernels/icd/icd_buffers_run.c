@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Single slices, SuperVoxel by SuperVoxel: kernels, launched. */
+/* Single slices, SuperVoxel by SuperVoxel: kernel launches. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -14,7 +14,7 @@ enum { GIVEN = 4, ITEMS = 128, RETURNED = 256 };
 
 /* ---- the start ---- */
 
-/* Block of views by block. */
+/* In blocks of views. */
 static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, float scale) {
     const qb__buffers_sizes *n = &s->n;
     const size_t view_floats = (size_t)n->slices * (size_t)n->columns;
@@ -49,7 +49,7 @@ static qb_status gather(qb__icd_on_device *s, int32_t squares, float least, qb__
                   QB__VALUE(least), QB__MEMORY(out));
 }
 
-/* Where buffers of a fan begin; the queue goes on. */
+/* Start of buffers of a fan; asynchronous. */
 qb_status qb__buffers_place(qb__icd_on_device *s, const qb__icd_problem *p) {
     const qb__buffers_sizes *n = &s->n;
     if (!qb__icd_fan(&p->footprints)) return QB_OK;
@@ -117,7 +117,7 @@ out:
     return status;
 }
 
-/* ---- turns ---- */
+/* ---- sweeps ---- */
 
 static qb_status run_batch(qb__icd_on_device *s, size_t batch, int32_t skip) {
     const qb__buffers_sizes *n = &s->n;
@@ -146,7 +146,7 @@ static void add_up(qb__icd_on_device *s, qb__icd_swept *turned) {
     }
 }
 
-/* The parts of the cost, on their way to the host. */
+/* Download the parts of the cost. */
 static qb_status sum_up(qb__icd_on_device *s) {
     const qb__buffers_sizes *n = &s->n;
     const int32_t behind = n->slices * n->views;
@@ -170,7 +170,7 @@ static void costs_of(const qb__icd_on_device *s, double *cost) {
     }
 }
 
-/* All of it waits for the device once, the cost's parts included. */
+/* Wait for the device once for everything, including the parts of the cost. */
 qb_status qb__buffers_sweep(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_swept *turned) {
     const size_t stats = 2 * s->list.slices * s->list.count * sizeof *s->host_stats;
     qb_status status;
@@ -189,7 +189,7 @@ out:
     return status;
 }
 
-/* ---- what comes of it ---- */
+/* ---- results ---- */
 
 qb_status qb__buffers_cost(qb__icd_on_device *s, double *cost) {
     qb_status status = QB_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What descents by SuperVoxels need before and after their turns: data, images, the cost. */
+/* What descents by SuperVoxels need before and after their sweeps: data, images, the cost. */
 #include "icd_buffers.clh"
 
 #ifndef PULLED
@@ -17,7 +17,7 @@ enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN, MEASURED }; /* qb__
 #define TAN(a) tan(a)
 #endif
 
-#define LOST(y) ((AS_INT(y) & 0x7fffffff) > 0x7f800000) /* a NaN, whatever a compiler assumes of those */
+#define LOST(y) ((AS_INT(y) & 0x7fffffff) > 0x7f800000) /* NaN, for any floating-point mode of the compiler */
 
 FUNCTION float weigh(float y, int rule, float scale) {
     if (rule == TRANSMISSION) return EXP(-y);
@@ -26,8 +26,8 @@ FUNCTION float weigh(float y, int rule, float scale) {
     return rule == GIVEN ? y * scale : 1.0f;
 }
 
-/* lines[view][slice][column] of views from view0 on -> error and the roots of their weights; GIVEN: weights over
- * the largest -> roots. 0 both of NaN, which was not measured. */
+/* lines[view][slice][column] of views from view0 on -> error and roots of weights; GIVEN: weights over the largest ->
+ * roots. Both are 0 for NaN, which was not measured. */
 KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, int slices, int columns, int rule,
                      float scale, GLOBAL float *RESTRICT error, GLOBAL half_bits *RESTRICT root) {
     int column = (int)global_id(0), view = (int)group_id(1), slice = (int)group_id(2);
@@ -40,7 +40,7 @@ KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, i
     STORE_HALF(is ? SQRT(weigh(y, rule, scale)) : 0.0f, to, root);
 }
 
-/* out = A' error, none below `least`, or, squares, (A^2)' w: an item a voxel. */
+/* out = A' error, limited from below by `least`, or, squares, (A^2)' w: one item per voxel. */
 KERNEL void icd_gather(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
                        int stride, int columns, GLOBAL const float *RESTRICT error,
                        GLOBAL const half_bits *RESTRICT root, GLOBAL const uchar *RESTRICT inside, int nx, int ny,
@@ -64,7 +64,8 @@ KERNEL void icd_gather(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RES
 }
 
 #if FAN
-/* Voxels in a line across a ray whose shadows may reach its column: *from to *to. The ray is where far - tangent deep is zero. */
+/* Voxels in a line across a ray whose footprints may touch its column: *from to *to. On the ray, far - tangent deep is
+ * zero. */
 typedef struct qb_ray {
     float a, b, c, wa, wb, w0, steep; /* across, along, at the first voxel; columns for that over deep */
 } qb_ray;
@@ -102,8 +103,8 @@ FUNCTION float part_of_ray(qb_beam beam, int view, int column, int tall, int nx,
 }
 #endif
 
-/* error -= A x: an item a ray, which goes along the axis that it is the nearer to, past the voxels whose shadows
- * reach its column. */
+/* error -= A x: one item per ray, which follows the axis that it is closer to, and adds the voxels whose footprints
+ * touch its column. */
 KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
                          int stride, int columns, GLOBAL const float *RESTRICT x, int nx, int ny,
                          GLOBAL float *RESTRICT error) {
@@ -154,7 +155,8 @@ KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *R
 #endif
 }
 
-/* Where SuperVoxels' buffers begin, of a fan, behind its rays: once, so that all who fill, use and return one agree. */
+/* Start of SuperVoxels' buffers for a fan, stored after its rays: computed once, so that all kernels use the same
+ * value. */
 KERNEL void icd_place(GLOBAL LONG *rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride,
                       int columns, GLOBAL const int *RESTRICT corner) {
 #if FAN
@@ -173,7 +175,7 @@ KERNEL void icd_fill(GLOBAL float *RESTRICT x, GLOBAL const uchar *RESTRICT insi
     if (pixel < pixels) x[(size_t)group_id(1) * (size_t)pixels + (size_t)pixel] = inside[pixel] ? value : 0.0f;
 }
 
-/* x of a slice = image[y][x], none below `least`, inside. */
+/* x of a slice = image[y][x], limited from below by `least`, inside. */
 KERNEL void icd_put(GLOBAL const float *RESTRICT image, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int slice,
                     float least, GLOBAL float *RESTRICT x) {
     int ix = (int)global_id(0), iy = (int)group_id(1);
@@ -183,7 +185,7 @@ KERNEL void icd_put(GLOBAL const float *RESTRICT image, GLOBAL const uchar *REST
     x[base + pixel] = inside[pixel] ? largest(image[(size_t)iy * (size_t)nx + (size_t)ix], least) : 0.0f;
 }
 
-/* Where no data are the pull alone decides, and no update comes by: x = toward. */
+/* Without data only the pull decides, and no update visits the voxel: x = toward. */
 KERNEL void icd_settle(GLOBAL const float *RESTRICT curve, GLOBAL const float *RESTRICT toward,
                        GLOBAL const uchar *RESTRICT inside, int pixels, float least, GLOBAL float *RESTRICT x) {
     int pixel = (int)global_id(0);
@@ -226,8 +228,8 @@ KERNEL GROUPS_OF(SUMMED, 1) void icd_misfit(GLOBAL const float *RESTRICT error, 
     leave_sum(all, sum, sums + line);
 }
 
-/* sums[sums_at + ...][slice][iy]: the prior's cost of pairs of a row's voxels with those at the right and below, and with
- * what they are pulled toward by `pull`. */
+/* sums[sums_at + ...][slice][iy]: the prior's cost of pairs of a row's voxels with those to the right and below, and
+ * with the image toward which they are pulled by `pull`. */
 KERNEL GROUPS_OF(SUMMED, 1) void icd_rough(GLOBAL const float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int nx,
                                            int ny, qb_surrogate b, float nearest, float diagonal,
                                            GLOBAL const float *RESTRICT toward, float pull, GLOBAL float *RESTRICT sums,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Algorithm 3 of Wang et al. (PPoPP 2017): the host's side of icd_global.cl and icd_global_build.cl. */
+/* Algorithm 3 of Wang et al. (PPoPP 2017): the host part of icd_global.cl and icd_global_build.cl. */
 #include <math.h>
 
 #include "base/status.h"
@@ -14,7 +14,7 @@ static size_t views_of(size_t views, const int *values) {
     return values[CHUNK] ? qb__round_up(views, (size_t)values[CHUNK]) : views;
 }
 
-/* Of the shadow of a voxel at a corner of a SuperVoxel, in the columns of its buffer: how far it moves over some views. */
+/* Movement, over some views, of the footprint of a voxel at a corner of a SuperVoxel, in columns of its buffer. */
 static double drift_of(const qb__footprints *f, double last, int corner, size_t first, size_t end) {
     double low = INFINITY, high = -INFINITY;
     for (size_t v = first; v < end; v++) {
@@ -27,8 +27,8 @@ static double drift_of(const qb__footprints *f, double last, int corner, size_t 
     return high - low;
 }
 
-/* Rows of a chunk's rectangle, at most: drifts are convex over a SuperVoxel, so corners have the largest; where buffers
- * and shadows begin is rounded. */
+/* Largest number of rows of a chunk's rectangle: the movement is convex over a SuperVoxel, so the corners have the
+ * largest; starts of buffers and footprints are rounded. */
 static size_t rows_of(const qb__icd_problem *p, size_t width, const int *values) {
     const size_t chunk = (size_t)values[CHUNK], views = p->footprints.views;
     double most = 0;
@@ -39,7 +39,8 @@ static size_t rows_of(const qb__icd_problem *p, size_t width, const int *values)
     return qb__smaller(width, (size_t)ceil(most) + 2 + p->footprints.taps);
 }
 
-/* Groups of a SuperVoxel: of its voxels, and of small images' sides, so few at a time that what they do to each other ends. */
+/* Groups of a SuperVoxel: limited by its voxels, and for small images by their sides, so that the effect of groups on
+ * each other stays small. */
 static size_t parts_of(const qb__icd_problem *p, const int *values) {
     const size_t side = (size_t)values[SIDE], least = qb__smaller(p->nx, p->ny);
     const size_t most = qb__smaller(qb__smaller(side, p->nx) * qb__smaller(side, p->ny) / 16, least / 4);
@@ -94,13 +95,13 @@ const char *qb__global_unusable(const qb__device_info *device, const void *of, c
                "--deterministic out";
     if (p->pulled) return "voxels that are pulled toward an image";
     if (p->fan) return "a fan beam: rows of its chunks follow from rays that are parallel";
-    /* And PoCL 5.0 goes wrong with more, with one thread or 16; 3.1 and 6.0 do not. */
+    /* PoCL 5.0 fails with more, with 1 and with 16 threads; 3.1 and 6.0 do not. */
     if (device->is_cpu && (values[NEARBY] || values[PARTS] > 1))
         return "for processors one group, and no local memory, is as good";
     return device->group_size < (size_t)values[ITEMS] ? "needs larger groups of items" : NULL;
 }
 
-/* An entry and a slice: read from the matrix twice, error and weight read, the error added to where it lies. */
+/* Per entry and slice: the matrix is read twice, error and weight once, and the error is updated in memory. */
 void qb__global_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     const double entry = values[BYTES] ? 1 : 4;
     (void)of, (void)slices;

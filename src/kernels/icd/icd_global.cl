@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* MBIR_GPU_Kernel of Algorithm 3 (Wang et al., PPoPP 2017): PARTS groups of items a SuperVoxel, side by side; a group
- * fetches voxels of it, one after another, sums theta1 over their entries, all its items at once, and adds the step to
- * the buffer atomically, since other groups are at voxels beside it. Which comes first is left to chance, and so are the
- * last bits. theta2 has been summed once and for all. */
+/* MBIR_GPU_Kernel of Algorithm 3 (Wang et al., PPoPP 2017): PARTS groups of items per SuperVoxel, in parallel. A group
+ * takes one voxel after another, sums theta1 over its entries with all items, and adds the step to the buffer
+ * atomically, because other groups update neighbouring voxels. The order of groups is random, and so are the last bits.
+ * theta2 was summed once before. */
 #ifndef PARTS
 #define PARTS 32
 #endif
@@ -10,20 +10,20 @@
 #define ITEMS 256
 #endif
 #ifndef PAIR
-#define PAIR 2 /* numbers of a read: 64 bits of the buffers, else 32 */
+#define PAIR 2 /* numbers per read: 64 bits of the buffers, else 32 */
 #endif
 #ifndef READ_ONLY
-#define READ_ONLY 1 /* the matrix by the read-only path, level 1, else by L2 alone */
+#define READ_ONLY 1 /* read the matrix through the read-only cache, else through L2 only */
 #endif
 #ifndef DYNAMIC
 #define DYNAMIC 1 /* groups fetch the next voxel, else each has its share */
 #endif
 #ifndef NEARBY
-#define NEARBY 1 /* what items keep over a voxel lies in local memory, not in registers */
+#define NEARBY 1 /* per-voxel data of items are in local memory, not in registers */
 #endif
 #include "icd_global.clh"
 
-#define SCATTER 2654435761u /* voxels that follow each other lie apart */
+#define SCATTER 2654435761u /* consecutive voxels lie far apart */
 
 #if QB_CUDA
 #define READ_ENTRY(from) (READ_ONLY ? __ldg(from) : __ldcg(from))
@@ -31,11 +31,11 @@
 #define READ_ENTRY(from) (*(from))
 #endif
 #if CHUNK
-#define ACROSS (CHUNK / PAIR) /* items of a row */
+#define ACROSS (CHUNK / PAIR) /* items per row */
 #define TEAMS (ITEMS / ACROSS)
 #endif
 
-/* The n-th of a SuperVoxel's voxels: a walk that meets all, neighbours long after each other. */
+/* The n-th voxel of a SuperVoxel: an order that visits all, with neighbours long after each other. */
 FUNCTION int voxel_of(int n) { return (int)(((uint)n * (SCATTER % (SIDE * SIDE) | 1u)) % (SIDE * SIDE)); }
 
 #if PAIR == 2
@@ -56,7 +56,7 @@ FUNCTION float2 ENTRIES_AT(GLOBAL const ENTRY *from) {
 }
 #endif
 
-/* The part of theta1 that an item sums, or, with a step, what it takes from the buffer. */
+/* An item's part of theta1 or, with a step, of the update of the buffer. */
 #if CHUNK
 #define VISIT(each)                                                                                                    \
     for (int q = item / ACROSS; q < CHUNKS && item < TEAMS * ACROSS; q += TEAMS) {                                     \
@@ -89,7 +89,7 @@ FUNCTION float2 ENTRIES_AT(GLOBAL const ENTRY *from) {
     if (a != 0.0f) ATOMIC_ADD_FLOAT(own + to, -a * step)
 #endif
 
-/* part[slice][place][part]: |x' - x|, |x'|, voxels updated. */
+/* part[slice][place][part]: |x' - x|, |x'|, updated voxels. */
 KERNEL GROUPS_OF(ITEMS, 1) void icd_update(GLOBAL const ENTRY *RESTRICT matrix, GLOBAL const float *RESTRICT scales,
                                            GLOBAL const int *RESTRICT starts, GLOBAL const int *RESTRICT picked,
                                            int picked_at, GLOBAL const int *RESTRICT corner, GLOBAL float *x,
@@ -107,7 +107,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(GLOBAL const ENTRY *RESTRICT matrix, 
 #define SIZE moves[1]
 #define UPDATED moves[2]
 #define SLOT slot_of
-#define KEEPS (item == 0) /* one writes what all read behind the barrier: many that write the same are a race */
+#define KEEPS (item == 0) /* one item writes what all read after the barrier: several writers would be a race */
 #else
     float moves_0 = 0.0f, moves_1 = 0.0f, moves_2 = 0.0f;
     size_t slot_0 = 0;
@@ -190,7 +190,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(GLOBAL const ENTRY *RESTRICT matrix, 
     part[spot * PARTS + (size_t)own_part] = FLOAT4(CHANGED, SIZE, UPDATED, 0.0f);
 }
 
-/* stats[stats_at + ...][slice][SuperVoxel] of what its groups did. */
+/* stats[stats_at + ...][slice][SuperVoxel]: sums over its groups. */
 KERNEL void icd_gain(GLOBAL const int *RESTRICT picked, int picked_at, int places, int supervoxels,
                      GLOBAL const float4 *RESTRICT part, GLOBAL float4 *RESTRICT stats, int stats_at) {
     int at = (int)global_id(0), slice = (int)group_id(1), which = at < places ? SUPERVOXEL_OF(at, slice) : -1;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What Algorithm 3 builds before it updates: the matrix, once, and of each batch its SuperVoxels' buffers. */
+/* What Algorithm 3 builds before it updates: the matrix, once, and the buffers of each batch's SuperVoxels. */
 #include "icd_global.clh"
 
-#define MADE 64 /* items of a group that makes a voxel's column */
+#define MADE 64 /* items of a group that builds a voxel's column */
 
-/* Of a SuperVoxel's voxel in view `view`: entries and the first column of the buffer that has one; views beyond the last
- * have none. */
+/* A voxel of a SuperVoxel in view `view`: entries, and the first column of the buffer that has one; padding views have
+ * none. */
 FUNCTION int cast(qb_beam beam, int views, int view, int which, int corner, int voxel, float *tap) {
     int of = view < views ? view : 0;
     qb_look look = look_from(beam, of, begin_of(beam, of, which, corner), corner);
     return footprint_in_buffer(look, (float)(voxel % SIDE), (float)(voxel / SIDE), tap);
 }
 
-/* A group a voxel: group_id(0) of SuperVoxel group_id(1). */
+/* One group per voxel: group_id(0) of SuperVoxel group_id(1). */
 KERNEL GROUPS_OF(MADE, 1) void icd_matrix(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
                                           float area, int views, int stride, int columns,
                                           GLOBAL const int *RESTRICT corner, GLOBAL ENTRY *RESTRICT matrix,
@@ -66,7 +66,8 @@ KERNEL GROUPS_OF(MADE, 1) void icd_matrix(GLOBAL const LONG *RESTRICT rays, GLOB
     }
 }
 
-/* left[slice][place][BUFFER] and weights as floats from errors and roots; next[slice][place] = 0. An item an element. */
+/* left[slice][place][BUFFER] and weights as floats, from errors and roots; next[slice][place] = 0. One item per
+ * element. */
 KERNEL void icd_build(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
                       int stride, int columns, GLOBAL const float *RESTRICT error,
                       GLOBAL const half_bits *RESTRICT root, GLOBAL const int *RESTRICT picked, int picked_at,

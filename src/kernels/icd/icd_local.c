@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* SuperVoxels' buffers in local memory: the host's side of icd_local.cl. */
+/* SuperVoxels' buffers in local memory: the host part of icd_local.cl. */
 #include <math.h>
 
 #include "base/status.h"
 #include "kernels/icd/icd_buffers.h"
 
 enum { SIDE, BATCH, SHARE, AT_ONCE, OWNERS, AHEAD };
-enum { LANES = 32, LEAST_SIDE = 4, LOCAL_EXTRA = 8192 }; /* what a group has beside its buffer, at most */
+enum { LANES = 32, LEAST_SIDE = 4, LOCAL_EXTRA = 8192 }; /* local memory of a group besides its buffer, at most */
 
-/* Errors and weights, where each view begins. */
+/* Start of each view's errors and weights. */
 static size_t local_of(size_t views, size_t width) {
     return qb__round_up(views * width * 2 * sizeof(float) + views * 2, 16);
 }
@@ -26,7 +26,7 @@ static qb__supervoxels_how how_of(const qb__icd_ask *ask, size_t side, const int
     return (qb__supervoxels_how){side, ask->slices, values[BATCH], values[SHARE], 0};
 }
 
-/* Sides from `most` down; 0 behind the last. */
+/* Sides in descending order from `most`; 0 after the last. */
 static size_t next_side(size_t most) {
     static const size_t sides[] = {16, 12, 8, 6, 4};
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
@@ -34,13 +34,14 @@ static size_t next_side(size_t most) {
     return 0;
 }
 
-/* Of a fan, corners of a SuperVoxel with a voxel at the rim lie within QB__ICD_SIDE of it, where rays still come from afar. */
+/* For a fan, the corners of a SuperVoxel with a voxel at the edge lie within QB__ICD_SIDE of it, where rays still
+ * diverge little. */
 static size_t most_side(const qb__icd_problem *p, const int *values) {
     enum { FAN_MOST = 12 };
     return p->footprints.wx ? qb__smaller(FAN_MOST, (size_t)values[SIDE]) : (size_t)values[SIDE];
 }
 
-/* The largest side, up to that of the parameter, whose buffer local memory holds. */
+/* The largest side, up to that of the parameter, whose buffer fits into local memory. */
 static size_t side_of(const qb__icd_ask *ask, const qb__device_info *device, const int *values) {
     size_t side = next_side(most_side(ask->problem, values)), less;
     for (; (less = next_side(side - 1)) != 0; side = less)
@@ -48,7 +49,7 @@ static size_t side_of(const qb__icd_ask *ask, const qb__device_info *device, con
     return side;
 }
 
-/* Of whichever side takes most: what a device's local memory holds is not known here. */
+/* The maximum over all sides, because the device's local memory is not known here. */
 size_t qb__local_bytes(const qb__icd_ask *ask, const int *values) {
     size_t most = 0;
     for (size_t side = next_side(most_side(ask->problem, values)); side; side = next_side(side - 1)) {
@@ -70,8 +71,8 @@ const char *qb__local_unusable(const qb__device_info *device, const void *of, co
                : NULL;
 }
 
-/* An entry and a slice. A group a SuperVoxel, alone on its multiprocessor: of a single slice not all of them work, and
- * from voxel to voxel they wait. */
+/* Per entry and slice. One group per SuperVoxel, alone on its multiprocessor: for a single slice not all
+ * multiprocessors have work, and groups wait between voxels. */
 void qb__local_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     enum { WAIT = 2000, REGISTERS = 118 };
     const qb__icd_size *p = of;
@@ -79,7 +80,8 @@ void qb__local_cost(const void *of, unsigned slices, const int *values, qb__kern
     const double along = sqrt(pixels) / side,
                  places = fmax(1, along * fmin(1, along / QB__SUPERVOXELS_FEW) * values[BATCH] / 100);
     const size_t width = qb__buffers_width((size_t)values[SIDE] * (p->taps - 1) + 1);
-    *cost = (qb__kernel_cost){.arithmetic = 12 + (p->fan ? 110 : 64) / taps, /* shadows of a fan are each its own */
+    /* footprints of a fan are computed one by one */
+    *cost = (qb__kernel_cost){.arithmetic = 12 + (p->fan ? 110 : 64) / taps,
                               .local_bytes = 32,
                               .memory_bytes = 12 * (double)width / (side * side * taps),
                               .launches = 2 * (pixels / (side * side) / places + 4),

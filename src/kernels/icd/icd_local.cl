@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Iterative coordinate descent of single slices, SuperVoxel by SuperVoxel, buffers in local memory: after Algorithm 3 of
- * Wang et al. (PPoPP 2017), on devices whose local memory holds a buffer.
+/* Iterative coordinate descent of single slices, SuperVoxel by SuperVoxel, with buffers in local memory: after
+ * Algorithm 3 of Wang et al. (PPoPP 2017), for devices whose local memory holds a buffer.
  *
- *   icd_update   a group of items a SuperVoxel: loads the buffer, updates its voxels in it, leaves it in memory
- *   icd_return   a group a view: what a batch's SuperVoxels did to their buffers is added to the errors, in order
+ *   icd_update   one group of items per SuperVoxel: loads the buffer, updates its voxels, stores the buffer
+ *   icd_return   one group per view: adds the changes of a batch's buffers to the errors, in order
  *
- * An item owns views. It computes its part of a voxel's theta1 and, once the step is known, takes the step from the same
- * views: nothing is atomic, and between voxels nothing waits but for the sum. AT_ONCE voxels, SIDE / 2 apart, share
- * that wait. The sum and the step are the business of 32 items more for each of them, which look at the prior while the
- * others are at the views. Nothing depends on which group comes first: the same bits on every run.
+ * An item owns views. It computes its part of a voxel's theta1 and, when the step is known, applies the step to the
+ * same views: nothing is atomic, and the only wait between voxels is for the sum. AT_ONCE voxels, SIDE / 2 apart, share
+ * that wait. For each of them, 32 more items compute the sum and the step; they evaluate the prior while the others
+ * work on the views. Nothing depends on the order of groups: the same bits in every run.
  *
- * Data lie as [slice][view][WIDTH + columns + WIDTH], images as [slice][pixel], pixels numbered
- * (iy + 1) (nx + 2) + ix + 1. Weights are kept as halves of their square root. */
+ * Data are [slice][view][WIDTH + columns + WIDTH], images [slice][pixel], with pixels numbered (iy + 1) (nx + 2) + ix +
+ * 1. Weights are stored as half floats of their square root. */
 #ifndef OWNERS
-#define OWNERS 256 /* items that own views ... */
+#define OWNERS 256 /* items that own views */
 #endif
 #ifndef EACH
-#define EACH 3 /* ... so many each */
+#define EACH 3 /* views per owner */
 #endif
 #ifndef AT_ONCE
 #define AT_ONCE 1
@@ -25,19 +25,19 @@
 #define PULLED 0 /* voxels are pulled toward an image */
 #endif
 #ifndef AHEAD
-#define AHEAD 1 /* the next voxel's entries are computed while the step is awaited */
+#define AHEAD 1 /* the next voxel's entries are computed while waiting for the step */
 #endif
 #include "icd_buffers.clh"
 
 #define ITEMS (OWNERS + 32 * AT_ONCE)
-#define ROWS_AT_ONCE 8                /* of the buffer, that are on their way together */
-#define PARTS_X (AT_ONCE > 2 ? 2 : 1) /* voxels at once are each in a part of the SuperVoxel */
+#define ROWS_AT_ONCE 8                /* rows of the buffer that are loaded together */
+#define PARTS_X (AT_ONCE > 2 ? 2 : 1) /* each of the voxels at once is in a different part of the SuperVoxel */
 #define PARTS_Y (AT_ONCE / PARTS_X)
 #define PART_WIDE (SIDE / PARTS_X)
 #define PART_HIGH (SIDE / PARTS_Y)
 #define ROUNDS (PART_WIDE * PART_HIGH)
 
-/* The k-th voxel of a round: rounds go through a part in snakes. */
+/* The k-th voxel of a round: rounds go through a part in alternating directions. */
 FUNCTION int voxel_of(int round, int k) {
     int y = round / PART_WIDE, x = round % PART_WIDE;
     x = (y & 1) ? PART_WIDE - 1 - x : x;
@@ -46,7 +46,7 @@ FUNCTION int voxel_of(int round, int k) {
 
 FUNCTION int spot_of(int voxel) { return (voxel / SIDE + 1) * (SIDE + 2) + voxel % SIDE + 1; }
 
-/* Whether it may move; with `skip`, not where all is zero. */
+/* Whether it may change; with `skip`, not if all is zero. */
 FUNCTION int awake_at(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, int skip, int spot) {
     int zeros = 0;
     for (int y = -1; y <= 1; y++)
@@ -70,7 +70,7 @@ FUNCTION void cast(const qb_look *look, int round, qb_footprints *s) {
     }
 }
 
-/* What a neighbour wants of the voxel at `spot`: slope and curve. */
+/* The neighbours' pull on the voxel at `spot`: slope and curvature. */
 FUNCTION float2 pull_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_surrogate b, float nearest,
                         float diagonal, int spot, int n) {
     int other = spot + (n / 3 - 1) * (SIDE + 2) + n % 3 - 1;
@@ -93,13 +93,13 @@ FUNCTION float2 pull_toward(qb_surrogate b, float weight, float d) {
 }
 #endif
 
-/* What is known of a voxel before theta1 is: it goes to old + (theta1 - slope) * per. */
+/* What is known of a voxel before theta1: it moves to old + (theta1 - slope) * per. */
 typedef struct qb_wish {
     float old, slope, per;
     int awake;
 } qb_wish;
 
-/* By 32 items; on CUDA all of them know it, else the first. Pulled by pull_b to `toward`, where PULLED. */
+/* By 32 items; on CUDA all of them have the result, else the first. Pulled by pull_b to `toward` if PULLED. */
 FUNCTION qb_wish wish_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_surrogate b, float nearest,
                          float diagonal, float pull_b, float toward, int skip, float theta2, int spot, int lane) {
     qb_wish w;
@@ -126,7 +126,8 @@ FUNCTION qb_wish wish_of(LOCAL_POINTER const float *near, LOCAL_POINTER const in
     return w;
 }
 
-/* stats[stats_at + ...][slice][SuperVoxel]: |x' - x|, |x'|, voxels updated; left[slice][place][view][WIDTH]: the buffer. */
+/* stats[stats_at + ...][slice][SuperVoxel]: |x' - x|, |x'|, updated voxels; left[slice][place][view][WIDTH]: the
+ * buffer. */
 KERNEL GROUPS_OF(ITEMS, 1) void icd_update(
     GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride,
     int columns, GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
@@ -150,7 +151,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(
     int x0 = corner[which] & 0xffff, y0 = corner[which] >> 16;
     size_t image = (size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2), spot = (size_t)(slice * places + at);
 
-    /* the image, and which rounds there are */
+    /* load the image, and find the rounds */
     for (int i = item; i < AROUND; i += ITEMS) {
         int ix = x0 - 1 + i % (SIDE + 2), iy = y0 - 1 + i / (SIDE + 2), there = ix <= nx && iy <= ny;
         size_t pixel = there ? (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1) : 0;
@@ -192,7 +193,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(
         return;
     }
 
-    /* the buffer */
+    /* load the buffer */
     for (int c = lane; c < WIDTH; c += 32)
         for (int v0 = warp; v0 < views; v0 += ROWS_AT_ONCE * (ITEMS / 32)) {
             float e[ROWS_AT_ONCE], w[ROWS_AT_ONCE];
@@ -228,7 +229,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(
     }
     BARRIER();
 
-    /* round by round */
+    /* compute round by round */
     qb_footprints now;
     if (own) cast(look, list[0], &now);
     float changed = 0.0f, size = 0.0f, updated = 0.0f, kept[EACH * TAPS];
@@ -319,7 +320,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_update(
         }
     }
 
-    /* what is left */
+    /* store the result */
     if (!own && lane == 0) {
         all[k] = changed;
         all[AT_ONCE + k] = size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a batch of SuperVoxels did to their buffers, added to the errors that they were filled from: SuperVoxel by
- * SuperVoxel in the batch's order, a group of items a view, so that the same bits come on every run. */
+/* Adds the changes of a batch's SuperVoxel buffers to the errors: SuperVoxel by SuperVoxel in the batch's order, one
+ * group of items per view, so that the bits are the same in every run. */
 #include "icd_buffers.clh"
 #ifdef CHUNK
 #include "icd_global.clh"
@@ -11,8 +11,8 @@
 
 #define ITEMS 256
 
-/* left[slice][place] of each view [WIDTH]; nothing of those that have not moved. An item has columns of its own; few
- * SuperVoxels of a batch are above any of them. */
+/* left[slice][place] of each view [WIDTH]; SuperVoxels that have not changed are skipped. An item owns columns; few
+ * SuperVoxels of a batch touch any of them. */
 KERNEL GROUPS_OF(ITEMS, 1) void icd_return(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
                                            float area, int views, int stride, int columns,
                                            GLOBAL const int *RESTRICT picked, int picked_at, int places,
@@ -26,7 +26,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_return(GLOBAL const LONG *RESTRICT rays, GLO
     int padded = (places + 31) / 32 * 32;
     for (int at = item; at < padded; at += ITEMS) {
         int which = at < places ? SUPERVOXEL_OF(at, slice) : -1;
-        start[at] = -2 * WIDTH - 64; /* above no column */
+        start[at] = -2 * WIDTH - 64; /* before all columns */
         if (which >= 0 && moved[slice * places + at]) start[at] = WIDTH + begin_of(beam, view, which, corner[which]);
     }
     BARRIER();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices' ways of iterative coordinate descent. */
+/* The device variants of iterative coordinate descent. */
 #include "kernels/icd/icd_rows.h"
 
 #include "kernels/rows_table.h"

@@ -7,8 +7,8 @@
 #include "base/random.h"
 #include "base/status.h"
 
-/* The lattice's period, in tiles: a batch of nx ny / (period tile)^2 tiles. At 512^2 and tiles of 4 x 4 it is 14,
- * 66 tiles of a disc. */
+/* Period of the lattice in tiles: a batch has nx ny / (period tile)^2 tiles. At 512^2 with tiles of 4 x 4 it is 14,
+ * which gives 66 tiles of a disc. */
 static size_t period_of(const qb__icd_problem *p, size_t wide, size_t high) {
     const double side = (double)qb__larger(p->nx, p->ny), tile = sqrt((double)(wide * high));
     const double period = 1.23 * sqrt(side / tile);
@@ -74,8 +74,8 @@ static void shuffle(size_t *order, size_t count, uint64_t seed, int turn) {
     }
 }
 
-/* Groups 0, 1, 0, 1 ... are half a turn apart; of an odd number the last, which is a neighbour of the first,
- * a quarter. There are nine batches at least. Where the first is of the other kind, that one begins in the middle. */
+/* Groups 0, 1, 0, 1 ... are half a sweep apart. With an odd number, the last one, which is a neighbour of the first, is
+ * a quarter apart. There are at least nine batches. If the first group has odd parity, it begins in the middle. */
 void qb__icd_schedule_sweep(const qb__icd_schedule *s, uint64_t seed, int turn, size_t groups, bool joined,
                             size_t first, const bool *still, int32_t *picked) {
     shuffle(s->order, s->batches, seed, turn);

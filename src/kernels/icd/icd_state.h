@@ -4,7 +4,7 @@
 
 #include "kernels/icd/icd_device.h"
 
-/* Memory of a device, through the host a block at a time: of a state, to be kept or to be filled. */
+/* Copies memory of a device through the host, a block at a time: parts of a state to be stored or restored. */
 typedef struct qb__icd_state_part {
     qb__memory *memory;
     size_t bytes;

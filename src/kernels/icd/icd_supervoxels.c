@@ -14,9 +14,10 @@ size_t qb__supervoxels_most(const qb__icd_problem *p, size_t side) {
     return qb__ceil_div(p->nx, side) * qb__ceil_div(p->ny, side);
 }
 
-/* How hard SuperVoxels pull together, for one that pulls by itself, grows with how many lie on a ray. Of a small image's
- * they are fewer, and never more than half of what a pass takes of a colour, so that they are others each turn: the same two, each
- * in the other's rays, answer the same residual turn by turn, and swing about their optimum. */
+/* The joint pull of SuperVoxels, relative to a single one, grows with the number of them on a ray. A small image has
+ * fewer, and a batch takes at most half of the SuperVoxels of a colour in a pass, so that the sets differ between
+ * sweeps: otherwise the same two SuperVoxels on common rays would correct the same residual in every sweep and
+ * oscillate about their optimum. */
 size_t qb__supervoxels_places(const qb__icd_problem *p, const qb__supervoxels_how *how) {
     const size_t along = qb__ceil_div(qb__larger(p->nx, p->ny), how->side),
                  few = qb__smaller(along, QB__SUPERVOXELS_FEW);
@@ -25,8 +26,8 @@ size_t qb__supervoxels_places(const qb__icd_problem *p, const qb__supervoxels_ho
     return qb__larger(1, qb__smaller(places, taken / (2 * COLOURS)));
 }
 
-/* Where slices take fewer at a time, batches have the places of whichever takes most there; each halving adds at most two
- * thirds of all to what that comes to. */
+/* If slices take fewer at a time, batches have the places of the slice with most; each halving adds at most two thirds
+ * to the total number of places. */
 size_t qb__supervoxels_picked(const qb__supervoxels *s) {
     size_t parts = 1;
     for (size_t places = s->places; s->slices > 1 && places > 1; places /= 2) parts++;
@@ -76,7 +77,7 @@ out:
     return status;
 }
 
-/* ---- which of them ---- */
+/* ---- selection ---- */
 
 static void shuffle(size_t *order, size_t count, qb__random *random) {
     for (size_t i = 0; i < count; i++) order[i] = i;
@@ -87,12 +88,12 @@ static void shuffle(size_t *order, size_t count, qb__random *random) {
     }
 }
 
-/* Those that moved most first; of equals the first. */
+/* Largest change first; equal ones in order. */
 static bool is_before(const qb__ranked *a, const qb__ranked *b) {
     return a->amount != b->amount ? a->amount > b->amount : a->index < b->index;
 }
 
-/* The one that `nth` others of count are before (Hoare's way: parts around one, and on in the part that it is in). */
+/* The element with `nth` others before it (Hoare's quickselect). */
 static qb__ranked nth_of(qb__ranked *list, size_t count, size_t nth) {
     for (size_t low = 0, high = count - 1; low < high;) {
         const qb__ranked middle = list[low + (high - low) / 2];
@@ -113,7 +114,7 @@ static qb__ranked nth_of(qb__ranked *list, size_t count, size_t nth) {
     return list[nth];
 }
 
-/* order[] of a slice's, and how many of it a pass takes. The largest keep the order drawn among themselves. */
+/* order[] of a slice, and the number taken in a pass. The selected ones keep their random order. */
 static size_t draw(qb__supervoxels *s, size_t slice, uint64_t seed, int turn, size_t pass) {
     qb__random random = qb__random_stream(seed, (uint64_t)turn * PASSES + pass);
     size_t *order = s->order + slice * s->count, some = qb__ceil_div(s->count * (size_t)s->share, 100), kept = 0;
@@ -132,20 +133,20 @@ static size_t draw(qb__supervoxels *s, size_t slice, uint64_t seed, int turn, si
 
 /* ---- batches ---- */
 
-/* Of a slice and a colour; what is left of it behind others, if it is too little, is left out. */
+/* For a slice and a colour; the last part of a batch is left out if it is too small. */
 static size_t batches_of(const qb__supervoxels *s, size_t slice) {
     const size_t all = s->of_colour[slice], places = s->fewer[slice], batches = qb__ceil_div(all, places);
     const bool out = batches > 1 && (all - (batches - 1) * places) * 100 < places * (size_t)s->least;
     return batches - out;
 }
 
-/* Of a slice's SuperVoxels of a colour, in a batch. */
+/* SuperVoxels of a colour in a batch of a slice. */
 static size_t places_in(const qb__supervoxels *s, size_t slice, size_t batch) {
     const size_t places = s->fewer[slice];
     return batch < batches_of(s, slice) ? qb__smaller(places, s->of_colour[slice] - batch * places) : 0;
 }
 
-/* The n-th of a slice's SuperVoxels of a colour; slices' batches of a colour run side by side. */
+/* The n-th SuperVoxel of a colour in a slice; batches of a colour run in parallel for all slices. */
 static void add_colour(qb__supervoxels *s, uint8_t colour, size_t first, bool *visited) {
     for (size_t slice = 0; slice < s->slices; slice++) {
         const size_t *order = s->order + slice * s->count, take = s->counts[slice], batches = batches_of(s, slice);
@@ -169,7 +170,7 @@ static void count_colour(qb__supervoxels *s, uint8_t colour) {
     }
 }
 
-/* Places of a colour's batches, behind those that there are: nothing in them yet. */
+/* Append the places of a colour's batches, all empty. */
 static size_t cut_colour(qb__supervoxels *s) {
     for (size_t batches = 0;; batches++) {
         size_t places = 0;
@@ -198,7 +199,7 @@ void qb__supervoxels_sweep(qb__supervoxels *s, uint64_t seed, int turn, const bo
     }
 }
 
-/* ---- how many of them at a time ---- */
+/* ---- number at a time ---- */
 
 void qb__supervoxels_begin(qb__supervoxels *s) {
     for (size_t slice = 0; slice < s->slices; slice++) s->fewer[slice] = s->places, s->cost[slice] = INFINITY;

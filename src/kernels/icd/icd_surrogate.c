@@ -10,7 +10,7 @@
 /* ---- rays ---- */
 
 enum { FAN_ROWS = 7, PARALLEL_ROWS = 4 };
-static const double slack = 0.02; /* twice icd_footprint.clh's */
+static const double slack = 0.02; /* twice that of icd_footprint.clh */
 
 int qb__icd_fan(const qb__footprints *s) { return !s->wx ? 0 : s->per_radian > 0 ? 2 : 1; }
 
@@ -25,7 +25,7 @@ size_t qb__icd_taps(const qb__footprints *s) {
     return s->wx ? qb__larger(s->taps, (size_t)ceil(s->steepest) + 1) : s->taps;
 }
 
-/* Columns that cosines and sines are there for, to either side. */
+/* Number of columns with cosines and sines, to either side. */
 static size_t turns_of(const qb__footprints *s) { return 2 * s->columns + 64; }
 
 static size_t shapes_of(const qb__footprints *s) {
@@ -100,7 +100,7 @@ out:
     return status;
 }
 
-/* As cpu/icd has it; `offset` keeps rho continuous at `least`. */
+/* As in cpu/icd; `offset` keeps rho continuous at `least`. */
 qb__icd_surrogate qb__icd_surrogate_of(const qb__icd_prior *o) {
     const double u = 1e-3, least = u * o->sigma, bent = qb__icd_surrogate_reference(o, least);
     const double r = pow(u / o->t, o->q - o->p);

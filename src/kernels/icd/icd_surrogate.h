@@ -11,15 +11,16 @@ typedef struct qb__icd_surrogate {
 } qb__icd_surrogate;
 
 qb__icd_surrogate qb__icd_surrogate_of(const qb__icd_prior *prior);
-/* Rays in fixed point, and shapes, as icd_footprint.clh has them; `more` bytes behind the rays. The queue has passed. */
+/* Rays in fixed point, and shapes, as in icd_footprint.clh; `more` bytes after the rays. The queue has finished. */
 qb_status qb__icd_upload_beam(qb__device *device, qb__queue *queue, const qb__icd_problem *problem, size_t more,
                               qb__memory **rays, qb__memory **shapes);
 size_t qb__icd_beam_bytes(const qb__footprints *footprints);
-/* icd_footprint.clh's FAN. */
+/* FAN of icd_footprint.clh. */
 int qb__icd_fan(const qb__footprints *footprints);
-/* Columns that wide x high voxels cast their shadows on in a view, at most. */
+/* Largest number of columns that wide x high voxels touch in a view. */
 size_t qb__icd_span(const qb__footprints *footprints, size_t wide, size_t high);
-/* Columns of a voxel that buffers must hold (qb__icd_size's taps): of a fan they reach a little farther toward the source than voxels do. */
+/* Columns of a voxel that buffers must hold (taps of qb__icd_size): for a fan, buffers extend a little farther toward
+ * the source than voxels. */
 size_t qb__icd_taps(const qb__footprints *footprints);
 
 #endif

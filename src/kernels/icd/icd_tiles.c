@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Many slices side by side, tiles of voxels in turn: the host's side of icd_tiles.cl. */
+/* Many slices at once, tile by tile: the host part of icd_tiles.cl. */
 #include "kernels/icd/icd_tiles.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ enum { LANES = 32, CHUNKS = 4, MOST_COLUMNS = 64 };
 
 /* ---- sizes ---- */
 
-/* Slices of an item: no more than leave a group with half its lanes empty. */
+/* Slices per item: not so many that half of a group's lanes are empty. */
 static int per_of(const qb__icd_ask *ask, const int *values) {
     const size_t least = ask->joined && ask->all > 1 ? 2 : 1;
     int per = values[PER];
@@ -38,14 +38,14 @@ static qb__tiles_sizes sizes_of(const qb__icd_ask *ask, const int *values) {
                          .pixels = (p->nx + 2) * (p->ny + 2)};
     n.row = n.columns + 2 * (int32_t)n.span;
     n.groups = (int32_t)qb__icd_device_groups(ask, n.lanes);
-    /* A turn's views in as many parts as keep a device busy, whatever the cut. */
+    /* The views of a sweep in as many parts as keep a device busy, for any division of the job. */
     const size_t all = qb__ceil_div(ask->all, n.lanes);
     n.chunks = (int32_t)(all > 2 ? CHUNKS : 3 * CHUNKS / all);
     while (n.chunks > 1 && n.chunks * 2 * values[WARPS] > n.views) n.chunks--;
     return n;
 }
 
-/* With a schedule's numbers, or what they can be at most. */
+/* With the sizes of a schedule, or with their upper limits. */
 static void add_tiles(qb__tiles_sizes *n, size_t tiles, size_t places) {
     n->tiles = (int32_t)tiles;
     n->places = (int32_t)places;
@@ -82,7 +82,7 @@ const char *qb__tiles_unusable(const qb__device_info *device, const void *of, co
     return device->group_size < (size_t)(LANES * values[WARPS]) ? "needs groups of 256 items" : NULL;
 }
 
-/* An entry and a slice. The tile's columns are multiplied with all its voxels: dense, and from registers. */
+/* Per entry and slice. The tile's columns are multiplied by all its voxels: dense, from registers. */
 void qb__tiles_kernel_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     const qb__icd_size *p = of;
     (void)slices;
@@ -150,7 +150,8 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
     if (s->edges.swap) QB__TRY(qb__alloc(4 * (size_t)n->nx * (size_t)n->ny + n->pixels, sizeof(float), &s->host_edges));
     QB__TRY(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
     QB__TRY(qb__memory_upload(s->queue, s->corner, 0, s->schedule.corner, corner));
-    /* Beside the voxels nothing writes these, and yet they are read, as are the gains of tiles that no turn has visited. */
+    /* Values outside the voxels are never written but are read, and so are the gains of tiles that no sweep has
+     * visited. */
     QB__TRY(qb__memory_fill(s->queue, s->curve, 0, 0, qb__tiles_images(n) * sizeof(float)));
     QB__TRY(qb__memory_fill(s->queue, s->stats, 0, 0, groups * tiles * 4 * sizeof(float)));
     QB__TRY(qb__queue_finish(s->queue));
@@ -186,7 +187,7 @@ qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int
     const qb__tiles_sizes sizes = sizes_of(ask, values);
     qb__icd_on_device *s;
     *out = NULL;
-    if (sizes.span > MOST_COLUMNS) /* of a fan whose source is close */
+    if (sizes.span > MOST_COLUMNS) /* for a fan with a near source */
         return qb__fail(
             QB_NO_MEMORY,
             "tiles of %d x %d voxels are %d detector columns wide, %d at most have room: --device cpu takes any",

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Iterative coordinate descent on devices: many slices side by side, tiles of a few voxels at a time.
+/* Iterative coordinate descent on devices: many slices at once, tiles of a few voxels at a time.
  *
- * A voxel's column of the system matrix is the same in all slices, so items that run together hold slices,
- * PER each. Voxels of a tile overlap in all views: read for one of them, data serve all, from registers.
- * A batch of tiles, scattered over the slice, takes three steps:
+ * A voxel's column of the system matrix is the same in all slices, so the items of a warp are slices, PER each. The
+ * voxels of a tile overlap in all views: data that are read for one of them serve all, from registers. A batch of
+ * tiles, scattered over the slice, takes three steps:
  *
- *   icd_theta    theta1 = A' w e of every voxel of the batch's tiles, views side by side
- *   icd_solve    voxel by voxel a tile's updates, each with what the ones before it take from theta1:
+ *   icd_theta    theta1 = A' w e of every voxel of the batch's tiles, views in parallel
+ *   icd_solve    updates a tile voxel by voxel, each with the change of theta1 by the ones before it:
  *                (A' w A) between two voxels of a tile, with the mean weight of the group's slices
  *   icd_apply    e -= A step, view by view; a column belongs to one item, which takes the tiles in order
  *
- * The mean weight only says how far a step goes: theta1 is exact whenever a tile begins, and so is where
- * the descent ends. Nothing depends on which item comes first: the same bits on every run.
+ * The mean weight only affects the size of steps: theta1 is exact when a tile begins, and so is the limit of the
+ * descent. Nothing depends on the order of items: the same bits in every run.
  *
- * Data lie as [group][view][COLUMNS + columns + COLUMNS][SLICES], images as [group][pixel][SLICES], pixels
- * numbered (iy + 1) (nx + 2) + ix + 1. Weights are kept as halves of their square root. */
+ * Data are [group][view][COLUMNS + columns + COLUMNS][SLICES], images [group][pixel][SLICES], with pixels numbered (iy
+ * + 1) (nx + 2) + ix + 1. Weights are stored as half floats of their square root. */
 #include "icd_tiles.clh"
 
 #define VECTOR JOIN(FLOATS_, PER)
@@ -23,12 +23,12 @@
 #define UNPACK_HALF JOIN(UNPACK_HALVES_, PER)
 #define PACK JOIN(PACK_FLOATS_, PER)
 
-/* Which tile a place of a batch holds for a group; below 0 none. */
+/* The tile of a group at a place of a batch; negative: none. */
 #define TILE_OF(place, group) picked[picked_at + (group) * (int)group_count(0) + (place)]
 
-/* ---- is there anything but zeros? ---- */
+/* ---- skipping zeros ---- */
 
-/* Whether any voxel of a tile, or beside it, is not zero in these lanes. */
+/* True if a voxel of a tile, or a neighbour, is not zero in these lanes. */
 FUNCTION int tile_awake(qb_slab s, int group, int x0, int y0, int item) {
     int any = 0;
     for (int i = item; i < (WIDE + 2) * (HIGH + 2) * SLICES; i += ITEMS) {
@@ -46,8 +46,8 @@ FUNCTION int tile_awake(qb_slab s, int group, int x0, int y0, int item) {
 
 /* ---- theta ---- */
 
-/* partial[group][place][chunk][voxel][SLICES]: sums over the chunk's views. mode 0: A' w e; 1: (A^2)' w;
- * 2: A' e. With `skip` nothing where all is zero, and nothing is written. */
+/* partial[group][place][chunk][voxel][SLICES]: sums over the chunk's views. mode 0: A' w e; 1: (A^2)' w; 2: A' e. With
+ * `skip`, tiles that are all zero are not computed and not written. */
 enum { THETA, CURVE, BACK };
 
 KERNEL GROUPS_OF(ITEMS, 2) void icd_theta(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
@@ -143,7 +143,7 @@ FUNCTION void pull_to(qb_surrogate b, float weight, float d, qb_pull *sum) {
     sum->curve += c;
 }
 
-/* Sums of all lanes, the same whatever their number is shared by; every item gets it. */
+/* Sums of all lanes, the same for any number of items; every item gets the result. */
 FUNCTION float sum_lanes(LOCAL_POINTER float *all, int lane, float value) {
     BARRIER();
     all[lane] = value;
@@ -157,10 +157,10 @@ FUNCTION float sum_lanes(LOCAL_POINTER float *all, int lane, float value) {
 
 enum { ACROSS = WIDE + 2, AROUND = (WIDE + 2) * (HIGH + 2) };
 
-/* A tile with what is around it, for one slice an item: all that is read comes at once, then waits nearby. */
+/* A tile with its neighbours, for one slice per item: loaded at once into nearby memory. */
 #define NEAR(i) near[(i)*SLICES + lane]
 
-/* What neighbours in the slice want of the voxel at `at` of near; *any: one of them is not zero. */
+/* The pull of the neighbours in the slice on the voxel at `at` of near; *any: one of them is not zero. */
 FUNCTION qb_pull pull_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_surrogate b, float nearest,
                          float diagonal, int lane, int at, float x, int *any) {
     qb_pull sum = {0.0f, 0.0f};
@@ -175,8 +175,8 @@ FUNCTION qb_pull pull_of(LOCAL_POINTER const float *near, LOCAL_POINTER const in
     return sum;
 }
 
-/* An item a slice. share[group][tile][voxel][voxel]: A' w A of two voxels over the root of that of each with
- * itself. stats[group][tile]: |x' - x|, |x'|, voxels updated. steps[group][place][voxel][SLICES]. */
+/* One item per slice. share[group][tile][voxel][voxel]: A' w A of two voxels over the root of that of each with itself.
+ * stats[group][tile]: |x' - x|, |x'|, updated voxels. steps[group][place][voxel][SLICES]. */
 KERNEL GROUPS_OF(SLICES,
                  1) void icd_solve(GLOBAL float *x, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int groups,
                                    int slices, GLOBAL const float *RESTRICT curve, GLOBAL const float *RESTRICT partial,
@@ -231,7 +231,8 @@ KERNEL GROUPS_OF(SLICES,
     for (int y = 0; y < HIGH; y++) {
         UNROLL_BY(1)
         for (int i = 0; i < WIDE; i++) {
-            int j = y * WIDE + ((y & 1) ? WIDE - 1 - i : i), here = (y + 1) * ACROSS + j % WIDE + 1; /* snakes */
+            /* alternating directions */
+            int j = y * WIDE + ((y & 1) ? WIDE - 1 - i : i), here = (y + 1) * ACROSS + j % WIDE + 1;
             float old = NEAR(here), theta2 = curves[j * SLICES + lane], root = SQRT(theta2), less = 0.0f;
             int awake = !skip || old != 0.0f;
             qb_pull prior = pull_of(near, may, b, nearest, diagonal, lane, here, old, &awake);
@@ -276,7 +277,7 @@ KERNEL GROUPS_OF(SLICES,
 
 #define AT_ONCE (8192 / TABLE) /* tiles whose entries are held at a time */
 
-/* error -= A steps of a batch: a group of items a view and a group of slices. */
+/* error -= A steps of a batch: one group of items per view and group of slices. */
 KERNEL GROUPS_OF(ITEMS, 2) void icd_apply(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
                                           float area, int views, int stride, int columns,
                                           GLOBAL const int *RESTRICT picked, int picked_at, int places,

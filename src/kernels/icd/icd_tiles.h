@@ -7,8 +7,7 @@
 #include "kernels/icd/icd_rows.h"
 #include "kernels/icd/icd_schedule.h"
 
-/* Many slices side by side, tiles of voxels in turn: what the host keeps of it (icd_tiles.c makes it, icd_tiles_run.c
- * runs its kernels). */
+/* Many slices at once, tile by tile: data of the host (icd_tiles.c creates it, icd_tiles_run.c runs its kernels). */
 enum { QB__TILES_STAGING = 64 << 20 };
 enum {
     K_THETA,
@@ -27,7 +26,7 @@ enum {
     K_ALL
 };
 
-/* Numbers that all slices share, in the kernels' types. */
+/* Sizes shared by all slices, in the kernels' types. */
 typedef struct qb__tiles_sizes {
     int32_t views, stride, columns, row, nx, ny, groups, slices, tiles, places, chunks;
     size_t lanes, span, voxels, pixels; /* span: COLUMNS */
@@ -42,7 +41,7 @@ struct qb__icd_on_device {
     qb__tiles_sizes n;
     size_t items;
     bool joined, weighted, positive;
-    qb__icd_edges edges; /* no swap: it is a stack on its own */
+    qb__icd_edges edges; /* no swap: a stack of its own */
     uint64_t seed;
     float area, b[3];     /* b: coefficients of neighbours */
     double neighbours[3]; /* coefficients before the weights are scaled */
@@ -52,7 +51,7 @@ struct qb__icd_on_device {
     int32_t *host_picked;
     float (*host_stats)[4];
     float *host_sums;
-    float *host_edges; /* edges as of qb__icd_swap, and one with its margin */
+    float *host_edges; /* edges for qb__icd_swap, and one with its margin */
 };
 
 static inline size_t qb__tiles_data(const qb__tiles_sizes *n) {
@@ -60,7 +59,7 @@ static inline size_t qb__tiles_data(const qb__tiles_sizes *n) {
 }
 
 static inline size_t qb__tiles_images(const qb__tiles_sizes *n) { return (size_t)n->groups * n->pixels * n->lanes; }
-/* With one before the first slice and one after the last, where others have them. */
+/* With one slice before the first and one after the last, if other stacks have them. */
 static inline size_t qb__tiles_x(const qb__tiles_sizes *n, bool edges) {
     return qb__tiles_images(n) + (edges ? 2 * n->pixels : 0);
 }

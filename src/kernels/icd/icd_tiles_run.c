@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of icd_tiles.cl and icd_tiles_start.cl, launched. */
+/* Launches of the kernels of icd_tiles.cl and icd_tiles_start.cl. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "kernels/icd/icd_state.h"
 #include "kernels/icd/icd_tiles.h"
 
-enum { THETA, CURVE, BACK }; /* icd_theta's modes */
+enum { THETA, CURVE, BACK }; /* modes of icd_theta */
 
 /* ---- launches ---- */
 
@@ -65,7 +65,7 @@ static qb_status lift(qb__icd_on_device *s, size_t batch) {
                   QB__MEMORY(s->moved));
 }
 
-/* ---- slices of other stacks beside these ---- */
+/* ---- neighbouring slices of other stacks ---- */
 
 static qb_status show(qb__icd_on_device *s, size_t image) {
     qb_status status = qb__tiles_image(s, 0, 1, s->host_edges);
@@ -73,7 +73,7 @@ static qb_status show(qb__icd_on_device *s, size_t image) {
     return status;
 }
 
-/* Behind the groups' images, with a margin of zeros. */
+/* Stored after the groups' images, with a margin of zeros. */
 static qb_status see(qb__icd_on_device *s, size_t number, const float *image) {
     const size_t nx = (size_t)s->n.nx, ny = (size_t)s->n.ny, bytes = s->n.pixels * sizeof(float);
     float *whole = s->host_edges + 4 * nx * ny;
@@ -83,7 +83,7 @@ static qb_status see(qb__icd_on_device *s, size_t number, const float *image) {
     return status == QB_OK ? qb__queue_finish(s->queue) : status;
 }
 
-/* The outermost slices to those beside and theirs here; `mine` of a stack that has none. */
+/* Send the outermost slices to the neighbours and receive theirs; `mine` also for a stack without neighbours. */
 static qb_status swap(qb__icd_on_device *s, qb_status mine) {
     const size_t image = (size_t)s->n.nx * (size_t)s->n.ny;
     float *const at = s->host_edges;
@@ -105,7 +105,7 @@ static qb_status pick(qb__icd_on_device *s, int turn, bool joined, const bool *s
                              s->schedule.batches * qb__tiles_spots(&s->n) * sizeof *s->host_picked);
 }
 
-/* Into lanes, block of views by block. */
+/* To lanes, in blocks of views. */
 static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, float scale) {
     const qb__tiles_sizes *n = &s->n;
     const size_t view_floats = (size_t)n->slices * (size_t)n->columns;
@@ -156,7 +156,7 @@ qb_status qb__tiles_fill(qb__icd_on_device *s, float value) {
     return status == QB_OK ? qb__queue_finish(s->queue) : status;
 }
 
-/* How voxels of a tile share what they see; the mean weights pass through the staging area. */
+/* Coupling of the voxels of a tile; the mean weights use the staging area. */
 static qb_status share(qb__icd_on_device *s) {
     const qb__tiles_sizes *n = &s->n;
     qb_status status;
@@ -193,7 +193,7 @@ out:
     return status;
 }
 
-/* ---- turns ---- */
+/* ---- sweeps ---- */
 
 static void add_up(const qb__icd_on_device *s, const bool *still, qb__icd_swept *turned) {
     const size_t tiles = (size_t)s->n.tiles;
@@ -208,8 +208,8 @@ static void add_up(const qb__icd_on_device *s, const bool *still, qb__icd_swept 
     }
 }
 
-/* Of the tiles' order even slices take the first half while odd ones take the second, and then the other way round: what they are
- * to see of each other is whole in the middle, but for the last tile of an odd number, which is odd slices' then. */
+/* Even slices take the first half of the tiles' order while odd slices take the second half, then the reverse. So each
+ * sees the complete first half of the other, except for the last tile of an odd number, which belongs to odd slices. */
 static bool in_the_middle(const qb__icd_on_device *s, size_t batch) {
     const size_t half = s->schedule.batches / 2;
     return s->edges.swap && (batch == half || (s->schedule.batches % 2 && batch == half + 1));
@@ -233,7 +233,7 @@ out:
     return status;
 }
 
-/* Sums of `each` numbers a group. */
+/* Sums of `each` numbers per group. */
 static qb_status fetch_sums(qb__icd_on_device *s, size_t each, double factor, double *cost) {
     const size_t groups = (size_t)s->n.groups;
     qb_status status;
@@ -261,7 +261,7 @@ out:
     return status;
 }
 
-/* Where a slice lies. */
+/* Position of a slice. */
 static void find_slice(const qb__icd_on_device *s, size_t slice, int32_t *group, int32_t *lane) {
     const size_t groups = (size_t)s->n.groups;
     *group = (int32_t)(s->joined ? slice % groups : slice / s->n.lanes);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What icd_tiles.cl needs before and after its turns: data into lanes, images, the cost. */
+/* What icd_tiles.cl needs before and after its sweeps: data in lanes, images, the cost. */
 #include "icd_tiles.clh"
 
 /* ---- data ---- */
 
-/* lines[view][slice][column] of views from view0 on, or weights over `largest` -> lanes: error as they
- * are, or roots of weights as halves; 0 both of NaN, which was not measured. rule: qb__icd_weighting; below 0: no weights. Lane l of group g is
- * slice g * SLICES + l, or, of slices that are neighbours, l * groups + g. */
+/* lines[view][slice][column] of views from view0 on, or weights over `largest` -> lanes: the error, or roots of weights
+ * as half floats; both are 0 for NaN, which was not measured. rule: qb__icd_weighting; negative: no weights. Lane l of
+ * group g is slice g * SLICES + l or, if slices are neighbours, l * groups + g. */
 enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN, MEASURED };
 
 #if QB_CUDA
@@ -15,7 +15,7 @@ enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN, MEASURED };
 #define EXP(a) exp(a)
 #endif
 
-#define LOST(y) ((AS_INT(y) & 0x7fffffff) > 0x7f800000) /* a NaN, whatever a compiler assumes of those */
+#define LOST(y) ((AS_INT(y) & 0x7fffffff) > 0x7f800000) /* NaN, for any floating-point mode of the compiler */
 
 FUNCTION float weigh(float y, int rule, float scale) {
     if (rule == TRANSMISSION) return EXP(-y);
@@ -60,8 +60,8 @@ KERNEL void icd_mean(GLOBAL const half_bits *RESTRICT root, int views, int colum
     mean[((size_t)group * (size_t)views + (size_t)view) * (size_t)columns + (size_t)column] = sum;
 }
 
-/* share[group][tile][i][j] = (A' w A)ij over the root of (A' w A)ii (A' w A)jj, w the mean weight. A group of items
- * a tile: WARPS views at a time. */
+/* share[group][tile][i][j] = (A' w A)ij over the root of (A' w A)ii (A' w A)jj, with the mean weight w. One group of
+ * items per tile: WARPS views at a time. */
 KERNEL GROUPS_OF(ITEMS, 2) void icd_share(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
                                           float area, int views, int stride, int columns,
                                           GLOBAL const int *RESTRICT corner, int tiles,
@@ -120,7 +120,7 @@ KERNEL GROUPS_OF(ITEMS, 2) void icd_share(GLOBAL const LONG *RESTRICT rays, GLOB
 
 #define TILE_OF(place, group) picked[picked_at + (group) * (int)group_count(0) + (place)]
 
-/* out[group][pixel][SLICES] of a batch's voxels from what icd_theta summed; none below `least`. */
+/* out[group][pixel][SLICES] of a batch's voxels from the sums of icd_theta; limited from below by `least`. */
 KERNEL void icd_collect(GLOBAL const float *RESTRICT partial, int chunks, GLOBAL const int *RESTRICT picked,
                         int picked_at, GLOBAL const int *RESTRICT corner, GLOBAL const uchar *RESTRICT inside, int nx,
                         int ny, float least, GLOBAL float *RESTRICT out) {
@@ -154,7 +154,7 @@ KERNEL void icd_lift(GLOBAL const float *RESTRICT x, GLOBAL const int *RESTRICT 
     if (lane == 0) moved[spot] = 1;
 }
 
-/* x = value in the lanes that hold slices, inside. */
+/* x = value in the lanes with slices, inside. */
 KERNEL void icd_fill(GLOBAL float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int pixels, int groups, int slices,
                      float value) {
     int lane = (int)local_id(0), pixel = (int)group_id(0), group = (int)group_id(1);
@@ -167,7 +167,7 @@ KERNEL void icd_fill(GLOBAL float *RESTRICT x, GLOBAL const uchar *RESTRICT insi
         inside[pixel] && slice < slices ? value : 0.0f;
 }
 
-/* x of one slice = image[y][x], none below `least`, inside. */
+/* x of one slice = image[y][x], limited from below by `least`, inside. */
 KERNEL void icd_put(GLOBAL const float *RESTRICT image, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int group,
                     int lane, float least, GLOBAL float *RESTRICT x) {
     int ix = (int)global_id(0), iy = (int)group_id(1);
@@ -212,7 +212,8 @@ KERNEL GROUPS_OF(ITEMS, 1) void icd_misfit(GLOBAL const float *RESTRICT error, G
     if (item == 0) sums[(size_t)group * (size_t)views + (size_t)view] = all[0];
 }
 
-/* sums[group][tile]: the prior's cost of pairs of a tile's voxels with those at the right, below and after. */
+/* sums[group][tile]: the prior's cost of pairs of a tile's voxels with those to the right, below and in the next
+ * slice. */
 KERNEL void icd_rough(GLOBAL const float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int groups,
                       int slices, GLOBAL const int *RESTRICT corner, qb_surrogate b, float nearest, float diagonal,
                       float interslice, GLOBAL float *RESTRICT sums) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The adjoint of project_joseph_forward.cl for upright geometries: every voxel gathers, so nothing is atomic and
- * no bit depends on what runs when. One launch takes the columns of rays of one axis; in a plane of it, every
+/* The adjoint of project_joseph_forward.cl for upright geometries: every voxel gathers, so nothing is atomic and the
+ * bits do not depend on the order. One launch takes the columns of rays of one axis; in a plane of that axis, every
  * column crosses between two lines of voxels along z.
  *
- * A warp owns LINES lines of one plane, 32 x STEPS voxels long, whose sums stay in registers; a group has
- * PLANES planes. For each column, once for both lines, an item gathers for its voxels of the line that the
- * column would cross the row nearest to it and REACH on either side, with their hats (half-width 1), or the
- * two around it where rows are a voxel or more apart: others do not reach it. The two lines share that.
+ * A warp owns LINES lines of one plane, 32 x STEPS voxels long, whose sums stay in registers; a group has PLANES
+ * planes. For each column, once for both lines, an item gathers for each voxel the row that crosses nearest to it and
+ * REACH rows on either side, with their hat functions (half-width 1), or the two rows around it if rows are a voxel or
+ * more apart: other rows do not reach it. The two lines share the result.
  *
- * Places are counted from the tile's first voxel and from a row near its middle, by numbers that are made with
- * twice the digits once for a tile and column, CAP columns for BATCH runs of columns at a time. Tiles are
- * counted from the grid's first voxel: no bit depends on slabs. */
+ * Positions are relative to the tile's first voxel and to a row near its middle. Their numbers are computed with twice
+ * the digits once per tile and column, CAP columns for BATCH runs of columns at a time. Tiles count from the grid's
+ * first voxel: the bits do not depend on slabs. */
 #ifndef LINES
 #define LINES 8
 #endif
@@ -26,8 +26,8 @@
 #ifndef GROUPS
 #define GROUPS 4
 #endif
-/* Where WINDOW is not 0, rows of that many floats of at most STAGED columns are copied to local memory, all that a
- * tile may read. */
+/* If WINDOW is not 0, rows of that many floats of at most STAGED columns, all that a tile may read, are copied to local
+ * memory. */
 #ifndef WINDOW
 #define WINDOW 0
 #endif
@@ -35,8 +35,8 @@
 #define STAGED CAP
 #endif
 #include "project_joseph.clh"
-/* Where the row is that a number names, by its bits; row j from there. In local memory CUDA's compiler is given the
- * address itself: it would else ask a slow register for it again and again. */
+/* Address of the row that the bits of a number name; row j relative to it. For local memory CUDA's compiler is given
+ * the address itself, because it would otherwise read a slow register again and again. */
 #if WINDOW && QB_CUDA
 #define INSIDE(up) (up)
 #define TAP_AT uint
@@ -65,23 +65,23 @@ FUNCTION float local_float(uint address, int bytes) {
 #define SEARCHES ((BATCH + PLANES - 1) / PLANES) /* of a warp */
 #define NOTED 32                                 /* columns at a time */
 
-/* A column of rays as seen from a tile, in eight numbers: in its plane k, b = b0 + k db lines, and row r0 + r
- * of it at z = (z0 + k dz) + r (dr + k ddr) voxels: {b0, db, z0, dz}, {dr, ddr, -4 - r0, where row r0 stands
- * among the rays, or among those copied, a whole number less ROUND_BITS}. What is copied: where the
- * column's floats begin among the rays, and the one of them with which it begins. */
-/* A run of columns of one view: `step` 1 or -1 puts them in the order of rising b. */
+/* A column of rays seen from a tile, in eight numbers: in plane k it crosses at b = b0 + k db lines, and row r0 + r at
+ * z = (z0 + k dz) + r (dr + k ddr) voxels: {b0, db, z0, dz}, {dr, ddr, -4 - r0, position of row r0 among the rays, or
+ * among those copied, as a whole number minus ROUND_BITS}. For copies: start of the column's floats among the rays, and
+ * the first of them that is copied. */
+/* A run of columns of one view: `step` 1 or -1 makes b ascend. */
 typedef struct qb_run {
     int view, first, count, step;
 } qb_run;
 
-/* Is a column in the order of a run, or behind its end, above the first line in some plane of the tile? */
+/* True if a column of a run, or its end, is above the first line in some plane of the tile. */
 FUNCTION bool is_above(GLOBAL const float *fans, qb_run run, int m, float plane0, float b) {
     if (m >= run.count) return true;
     GLOBAL const float *fan = fans + (LONG)(run.first + run.step * m) * RECORD;
     return fmax(FMA(plane0, fan[2], fan[0]), FMA(plane0 + (float)(PLANES - 1), fan[2], fan[0])) > b;
 }
 
-/* To half an ulp, since it is multiplied by a tile's length. */
+/* To half an ulp, because it is multiplied by a tile's length. */
 FUNCTION float inverse_of(float a) {
     const float r = RECIPROCAL(a);
     return FMA(FMA(-a, r, 1.0f), r, r);
@@ -111,12 +111,12 @@ FUNCTION void look(GLOBAL const float *fan, float k, float line0, float z0, int 
     to[1] = FLOAT4(dr.x, fan[10], -4.0f - row, AS_FLOAT((int)((uint)where - ROUND_BITS)));
 }
 
-/* Does a column cross lines of the tile, or lines before them? */
+/* True if a column crosses lines of the tile, or lines before them. */
 FUNCTION bool crosses(float4 t) { return fmin(t.x, FMA((float)(PLANES - 1), t.y, t.x)) < (float)LINES; }
 
-/* The same as seen from plane k of the tile, made once for all lanes: where between two lines of voxels it crosses, and
- * its hats: {b, its fraction, the row that voxel 0 is at, rows a voxel}, {voxels a row, 1 less that, 1 less the
- * fraction, where row r0 stands as above, or, with addresses, four times that and where what is copied begins}. */
+/* The same seen from plane k of the tile, computed once for all lanes: the crossing between two lines of voxels, and
+ * its hat functions: {b, its fraction, the row at voxel 0, rows per voxel}, {voxels per row, 1 minus that, 1 minus the
+ * fraction, position of row r0 as above, or, with addresses, four times that plus the start of the copy}. */
 FUNCTION void note(LOCAL_POINTER const float4 *column, float k, LOCAL_POINTER const float *copied,
                    LOCAL_POINTER float4 *to) {
     const float4 t = column[0], s = column[1];
@@ -131,10 +131,10 @@ FUNCTION void note(LOCAL_POINTER const float4 *column, float k, LOCAL_POINTER co
     to[1] = FLOAT4(wide, 1.0f - wide, 1.0f - share, where);
 }
 
-/* rays: of the block's views, with zeros around; fans: of the scan's view first_view on. runs: {view of the
- * block, first column, columns, 1 or -1}. Slab z0 <= z < z1; up to `lines` and `planes` voxels along the other axes, so
- * many floats apart, in tiles from number tile_line, tile_plane on. Rays and slabs of a batch are rays_apart and slab_apart floats
- * apart. */
+/* rays: of the block's views, with zeros around; fans: of the scan's view first_view on. runs: {view of the block,
+ * first column, columns, 1 or -1}. Slab z0 <= z < z1; up to `lines` and `planes` voxels along the other axes, with
+ * these distances in floats, in tiles from number tile_line, tile_plane on. Rays and slabs of a batch are rays_apart
+ * and slab_apart floats apart. */
 KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
     GLOBAL const float *RESTRICT rays, GLOBAL const float *RESTRICT fans, int first_view,
     GLOBAL const int *RESTRICT runs, int run0, int run_count, int longest, int columns, int rows, int stride,
@@ -238,8 +238,8 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
 #if !WINDOW
                         const float least = batch[n * CAP + first + e][1].z + ROUND, most = least + span;
 #endif
-                        /* The voxel among the rows, how far from it the nearest is, and what hats have there; beyond
-                         * the detector there are zeros. */
+                        /* The voxel's position among the rows, its distance from the nearest row, and the values of the
+                         * hat functions there; outside the detector there are zeros. */
                         float value[STEPS];
                         if (wide >= 1.0f) {
                             UNROLL for (int i = 0; i < STEPS; i++) {
@@ -260,7 +260,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
                                 value[i] = FMA(UNIT(FMA(wide, off[i], left)), ROW(tap[i], -1), value[i]);
                             }
 #if REACH > 1
-                            /* Rows further off, where they are near enough: for all lanes alike. */
+                            /* More distant rows, if they are close enough: the same for all lanes. */
                             for (int j = 2; j <= REACH && wide * (float)(2 * j - 1) < 2.001f; j++) {
                                 const float less = FMA(-(float)j, wide, 1.0f);
                                 UNROLL for (int i = 0; i < STEPS; i++) {

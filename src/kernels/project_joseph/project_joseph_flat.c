@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches of the projection slice by slice; the kernels stand in project_joseph_flat.cl. */
+/* Launches of the slice-by-slice projection; kernels in project_joseph_flat.cl. */
 #include "kernels/project_joseph/project_joseph_flat.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ struct qb__joseph_flat {
     size_t views, rows, columns, n[3], tall;
     float reach;
     qb__joseph_most most;
-    qb__flat_records records; /* on the host: first_run */
+    qb__flat_records records; /* in host memory: first_run */
     qb__program *program;
     qb__kernel *turn, *forward, *rows_kernel, *values, *back;
     qb__memory *courses, *lengths, *points, *heights, *spans, *runs;

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Forward projection after Joseph, and its adjoint, of few slices whose rays each stay at one height, slice by slice. Volumes
- * lie as project_joseph.clh says, but a line along z holds the slab's slices and nothing else, and a column of rays its rows.
+/* Forward projection after Joseph, and its adjoint, of few slices whose rays each stay at one height, slice by slice.
+ * Volumes have the layout of project_joseph.clh, but a line along z holds only the slab's slices, and a column of rays
+ * only its rows.
  *
- * Forward: an item follows one ray through one slice; lanes are neighbouring columns, which read neighbours in memory: rays
- * along x read a copy of the slab with x and y exchanged. Then rows add the slices that they lie between. Backward: rows are
- * added to the slices first. Then a group has a tile of one slice, 32 x (8 STEPS) voxels, whose sums stay in registers, and
- * every voxel gathers from the columns that cross its plane less than a voxel from it. Places are counted from the tile.
+ * Forward: an item follows one ray through one slice; lanes are neighbouring columns, which read neighbours in memory:
+ * rays along x read a copy of the slab with x and y exchanged. Then rows add the slices between which they lie.
+ * Adjoint: rows are first added to the slices. Then a group has a tile of one slice, 32 x (8 STEPS) voxels, whose sums
+ * stay in registers, and every voxel gathers from the columns that cross its plane less than a voxel away. Positions
+ * are relative to the tile.
  *
- * courses: for each view and column, where its ray crosses plane 0 and how far it moves from plane to plane, two floats each.
- * lengths: of a ray between two planes, in mm; negative where its main axis is y. heights: for each view and row, the slice at
- * or below it and the share of the slice above. spans: for each view and slice, the first row that touches it, and the end. */
+ * courses: for each view and column, the ray's crossing with plane 0 and its movement per plane, two floats each.
+ * lengths: of a ray between two planes, in mm; negative if its main axis is y. heights: for each view and row, the
+ * slice at or below it and the weight of the slice above. spans: for each view and slice, the first row that touches
+ * it, and the end. */
 #ifndef STEPS
 #define STEPS 4
 #endif
 #ifndef CHUNK
 #define CHUNK 32
 #endif
-/* Parallel rays: all columns of a view are equally far apart. */
+/* Parallel rays: the distance of columns is constant in a view. */
 #ifndef EVEN
 #define EVEN 1
 #endif
-/* Columns that a voxel looks at, and columns that a tile may meet, with TAPS zeros on both sides. */
+/* Columns that a voxel checks, and columns that may touch a tile, with TAPS zeros on both sides. */
 #ifndef TAPS
 #define TAPS 2
 #endif
@@ -49,7 +52,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_flat_turn(GLOBAL const float *RES
         if (x0 + j < across && y0 + i < down) turned[((x0 + j) * down + y0 + i) * line + z] = tile[i][j];
 }
 
-/* Planes between which -1 < from + k step < most, and perhaps a plane more on both sides. */
+/* Planes with -1 < from + k step < most, and perhaps one more on both sides. */
 FUNCTION int2 planes_inside(float2 from, float2 step, float most, int planes) {
     const float size = fmax(fabs(step.x), 1e-20f), d = step.x < 0.0f ? -size : size;
     const float a = (-1.0f - from.x) / d, b = (most - from.x) / d, last = (float)(planes - 1);
@@ -59,7 +62,7 @@ FUNCTION int2 planes_inside(float2 from, float2 step, float most, int planes) {
     return range;
 }
 
-/* sums[view][column][slice of the slab], of slices z0 <= z < z0 + slices of nz, which lines hold. */
+/* sums[view][column][slice of the slab], for slices z0 <= z < z0 + slices of nz, which lines hold. */
 KERNEL GROUPS_OF(ITEMS, 4) void project_joseph_flat_forward(
     GLOBAL const float *RESTRICT slab, GLOBAL const float *RESTRICT turned, GLOBAL const float4 *RESTRICT courses,
     GLOBAL const float *RESTRICT lengths, GLOBAL const int *RESTRICT spans, int first_view, int views, int columns,
@@ -103,7 +106,7 @@ KERNEL GROUPS_OF(ITEMS, 4) void project_joseph_flat_forward(
     sums[((ulong)view * (ulong)columns + (ulong)column) * (ulong)slices + (ulong)z] = sum;
 }
 
-/* rays[view][column][row] = the slices of a slab that rows lie between, or, with `more`, += that; times the lengths where the slab
+/* rays[view][column][row] = interpolation of the slab's slices or, with `more`, += that; times the lengths if the slab
  * is the `last`. */
 KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_flat_rows(GLOBAL const float *RESTRICT sums,
                                                          GLOBAL const float *RESTRICT lengths,
@@ -126,7 +129,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_flat_rows(GLOBAL const float *RES
     *own = last ? MUL(sum, fabs(lengths[(ulong)first_view * (ulong)columns + at])) : sum;
 }
 
-/* values[view][slice][column] = what rows give to the slices of a slab, times the lengths. */
+/* values[view][slice][column] = contribution of rows to the slices of a slab, times the lengths. */
 KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_flat_values(GLOBAL const float *RESTRICT rays,
                                                            GLOBAL const float *RESTRICT lengths,
                                                            GLOBAL const float *RESTRICT heights,
@@ -148,12 +151,12 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_flat_values(GLOBAL const float *R
         MUL(sum, fabs(lengths[(ulong)first_view * (ulong)columns + at]));
 }
 
-/* The column that a point lies in: a quotient of two functions linear in x and y, {n0, nx, ny, d0, dx, dy}. */
+/* The column of a point: a quotient of two functions linear in x and y, {n0, nx, ny, d0, dx, dy}. */
 FUNCTION float column_at(GLOBAL const float *view, float x, float y) {
     return FMA(y, view[2], FMA(x, view[1], view[0])) / FMA(y, view[5], FMA(x, view[4], view[3]));
 }
 
-/* The columns that a tile meets: the first of them, and how many. */
+/* The columns that touch a tile: the first one, and their number. */
 FUNCTION int2 columns_of(GLOBAL const float *view, int x0, int y0, int nx, int ny, int c0, int c1) {
     float low = 1e9f, high = -1e9f;
     for (int i = 0; i < 4; i++) {
@@ -168,8 +171,8 @@ FUNCTION int2 columns_of(GLOBAL const float *view, int x0, int y0, int nx, int n
     return found;
 }
 
-/* runs: {view, main axis, first column, end}. Views of `values` begin at first_view. Tiles from number tile_y on; voxels
- * y < y1. Rays that touch a voxel are at most `reach` columns from it. */
+/* runs: {view, main axis, first column, end}. Views of `values` begin at first_view. Tiles from number tile_y on;
+ * voxels y < y1. Rays that touch a voxel are at most `reach` columns from it. */
 KERNEL GROUPS_OF(ITEMS, 4) void project_joseph_flat_back(
     GLOBAL const float *RESTRICT values, GLOBAL const float4 *RESTRICT courses, GLOBAL const float *RESTRICT points,
     GLOBAL const int *RESTRICT runs, int run0, int run_count, int first_view, int columns, int slices, int nx, int ny,
@@ -177,10 +180,10 @@ KERNEL GROUPS_OF(ITEMS, 4) void project_joseph_flat_back(
 #if EVEN
     LOCAL float table[BATCH][CAP];
     LOCAL_ALIGNED float4
-        heads[BATCH]; /* column 0 in plane 0 of the tile, step from plane to plane, to the next column, 1 / that */
+        heads[BATCH]; /* column 0 in plane 0 of the tile, change per plane, change per column, 1 / that */
 #else
-    LOCAL_ALIGNED float4 table[BATCH][CAP]; /* place in plane 0 of the tile, step from plane to plane, value */
-    LOCAL_ALIGNED float4 heads[BATCH][2];   /* of a fan: how the column of a voxel in the tile follows from its place */
+    LOCAL_ALIGNED float4 table[BATCH][CAP]; /* position in plane 0 of the tile, change per plane, value */
+    LOCAL_ALIGNED float4 heads[BATCH][2];   /* fan: the coefficients for the column of a voxel in the tile */
 #endif
     LOCAL int kinds[BATCH][2]; /* main axis, columns */
     const int item = (int)local_id(0), lane = item % TILE, warp = item / TILE, slot = item / EACH, own = item % EACH;

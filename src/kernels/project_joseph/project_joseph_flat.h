@@ -5,17 +5,17 @@
 #include "geometry/flat_rays.h"
 #include "kernels/project_joseph/project_joseph_device.h"
 
-/* Slice by slice (project_joseph_flat.cl): what the kernels know of the rays, and their launches. */
+/* Slice-by-slice projection (project_joseph_flat.cl): its data of the rays, and its launches. */
 
-/* How the adjoint is compiled: columns that a voxel looks at, columns that a tile has room for, how many columns a ray that
- * touches a voxel may be from it. */
+/* Compile-time parameters of the adjoint: columns that a voxel checks, columns of a tile, largest distance in columns
+ * of a ray that touches a voxel. */
 typedef struct qb__flat_shape {
     bool even; /* parallel rays */
     int taps, cap;
     float reach;
 } qb__flat_shape;
 
-/* Why rays and grid cannot be done slice by slice, in tiles `tall` voxels high; NULL: they can. */
+/* Why rays and grid cannot be processed slice by slice, in tiles `tall` voxels high; NULL: they can. */
 const char *qb__joseph_flat_refuses(const qb__joseph_problem *problem, size_t tall, qb__flat_shape *shape);
 
 typedef struct qb__joseph_flat qb__joseph_flat;
@@ -32,12 +32,12 @@ qb_status qb__joseph_flat_adjoint(qb__joseph_flat *flat, qb__queue *queue, const
                                   size_t view1, qb__memory *slab, size_t y0, size_t y1, size_t z0, size_t z1,
                                   bool more);
 
-/* What a plan uploads (project_joseph_flat_records.c). */
+/* Data that a plan uploads (project_joseph_flat_records.c). */
 typedef struct qb__flat_records {
     float (*courses)[4]; /* [view][column] */
     float *lengths;      /* [view][column] */
-    float (*points)
-        [8]; /* [view]: which column a point lies in; of parallel rays the step between columns, and its inverse */
+    /* [view]: coefficients for the column of a point; for parallel rays the distance of columns, and its inverse */
+    float (*points)[8];
     float (*heights)[2]; /* [view][row] */
     int32_t (*spans)[2]; /* [view][slice] */
     int32_t (*runs)[4];  /* view, main axis, first column, end */

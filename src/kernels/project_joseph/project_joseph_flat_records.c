@@ -6,10 +6,10 @@
 #include "base/status.h"
 #include "kernels/project_joseph/project_joseph_flat.h"
 
-/* ---- whether, and how ---- */
+/* ---- suitability and parameters ---- */
 
-/* The column of the ray through a point of a slice, as a quotient of two linear functions of x and y, {n0, nx, ny, d0, dx, dy}:
- * the distance of the point from the origin has the direction of the ray. */
+/* The column of the ray through a point of a slice, as a quotient of two linear functions of x and y, {n0, nx, ny, d0,
+ * dx, dy}: the vector from the origin to the point has the direction of the ray. */
 static void point_of(const qb__flat_view *v, double p[6]) {
     const double *o = v->origin, *a = v->along, *s = v->origin_step, *t = v->along_step;
     const bool even = t[0] == 0 && t[1] == 0;
@@ -21,7 +21,7 @@ static void point_of(const qb__flat_view *v, double p[6]) {
     for (int i = 0; i < 6; i++) p[i] /= most;
 }
 
-/* Does a point one voxel beyond the grid always have a column? Not where a source is that near. */
+/* True if a point one voxel outside the grid always has a column; not if a source is that near. */
 static bool sees_all(const double p[6], const qb_grid *grid) {
     double low = INFINITY, high = -INFINITY;
     for (int i = 0; i < 4; i++) {
@@ -32,8 +32,8 @@ static bool sees_all(const double p[6], const qb_grid *grid) {
     return low * high > 0 && fmin(fabs(low), fabs(high)) > 1e-3 * most;
 }
 
-/* The least distance of two neighbouring columns of a run anywhere in the grid, some columns that are not there beside it included,
- * and the most that a ray moves from plane to plane. */
+/* The smallest distance of two neighbouring columns of a run anywhere in the grid, including some columns beyond its
+ * ends, and the largest movement of a ray per plane. */
 typedef struct spacing {
     double gap, slope;
 } spacing;
@@ -48,7 +48,7 @@ static spacing spacing_of(const qb__flat_view *v, const qb_grid *grid, size_t c0
         if (c > from) s.gap = fmin(s.gap, fmin(fabs(here - before), fabs(there - before_end)));
         s.slope = fmax(s.slope, fabs(qb__flat_place(v, axis, c, 1) - here));
         before = here, before_end = there;
-        if (c > from && v->along_step[0] == 0 && v->along_step[1] == 0) break; /* all alike */
+        if (c > from && v->along_step[0] == 0 && v->along_step[1] == 0) break; /* all rays are parallel */
     }
     return s;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Forward projection after Joseph (cpu/project_joseph/project_joseph.h). An item follows RAYS rays, 32 rows
- * apart, through a slab of the volume, plane after plane; lanes that run together are rows below each other,
- * so they read neighbours in memory. A group has 32 x RAYS rows of COLUMNS columns in VIEWS views.
+/* Forward projection after Joseph (cpu/project_joseph/project_joseph.h). An item follows RAYS rays, 32 rows apart,
+ * through a slab of the volume, plane by plane; the lanes of a warp are neighbouring rows, so they read neighbours in
+ * memory. A group has 32 x RAYS rows of COLUMNS columns in VIEWS views.
  *
- * Places are counted from whole numbers that are made anew, with twice the digits, every CHUNK planes. Rays
- * take their samples from low to high z and a sample belongs to the slab that has both of its slices, the
- * last of the slab before standing in front of it: slabs, from low to high, add the same numbers in the same
- * order as the whole volume does.
+ * Positions are relative to whole numbers that are computed anew, with twice the digits, every CHUNK planes. Rays take
+ * their samples from low to high z, and a sample belongs to the slab that has both of its slices; the last slice of the
+ * slab before is stored in front of it. So slabs, from low to high, add the same numbers in the same order as the whole
+ * volume.
  *
- * TEXTURED: the planes are images, one set for each axis, and the texture engine interpolates. */
+ * TEXTURED: the planes are images, one set per axis, with linear filtering. */
 #ifndef RAYS
 #define RAYS 2
 #endif
@@ -28,7 +28,7 @@
 #define TEXTURED 0
 #endif
 #ifndef WIDE
-#define WIDE 0 /* the slab has more floats than 32 bits count */
+#define WIDE 0 /* the slab has more floats than 32 bits can count */
 #endif
 #include "project_joseph.clh"
 #if !VERTICAL
@@ -48,7 +48,7 @@ typedef struct qb_course {
     float2 from, step;
 } qb_course;
 
-/* The volume as seen along an axis: floats from plane to plane and along b and c; voxels. */
+/* The volume seen along an axis: floats from plane to plane and along b and c; sizes in voxels. */
 typedef struct qb_way {
     int plane, neighbour, above;
     int planes, most_b;
@@ -57,7 +57,7 @@ typedef struct qb_way {
     place start;      /* of voxel 0 of plane 0, slice 0 of the grid */
 } qb_way;
 
-/* The same with the planes counted from the last one. */
+/* The same with planes counted from the last one. */
 FUNCTION qb_course turned(qb_course a, bool down, int planes) {
     qb_course t;
     if (!down) return a;
@@ -65,7 +65,7 @@ FUNCTION qb_course turned(qb_course a, bool down, int planes) {
     return t;
 }
 
-/* Planes between which low < from + k step < high, and perhaps a plane more. */
+/* Planes with low < from + k step < high, and perhaps one more. */
 FUNCTION void narrow(qb_course of, float low, float high, float *first, float *last) {
     const float size = fmax(fabs(of.step.x), 1e-20f), d = of.step.x < 0.0f ? -size : size;
     const float a = (low - of.from.x) / d, b = (high - of.from.x) / d;
@@ -73,7 +73,7 @@ FUNCTION void narrow(qb_course of, float low, float high, float *first, float *l
     *last = fmin(*last, fmax(a, b) + 1.0f);
 }
 
-/* Is what begins at `from` and goes on by `step` for a chunk well between? */
+/* True if all positions of a chunk that begins at `from` with step `step` are well inside. */
 FUNCTION bool stays(float from, float step, float low, float high) {
     const float end = FMA((float)(CHUNK - 1), step, from);
     return fmin(from, end) > low + 0.01f && fmax(from, end) < high - 0.01f;
@@ -94,7 +94,8 @@ FUNCTION qb_course climb_of(GLOBAL const float *fan, int row) {
 #endif
 
 #if TEXTURED
-/* Ten bits of the fraction, more than a texture engine's, leave it exact: where a slab begins changes no bit. */
+/* Ten bits of the fraction, more than a texture unit uses, keep it exact, so that the start of a slab does not change
+ * the bits. */
 #define EXACT 12288.0f
 #define IMAGES TEXTURE_LAYERED(images_x), TEXTURE_LAYERED(images_y)
 #define FETCH(c, b, k)                                                                                                 \
@@ -113,11 +114,11 @@ FUNCTION float between(const float *four, float fb, float fc) {
 }
 #endif
 
-/* records: of view first_view on. sums: of the block's views, from float sums_at on; views, columns and rows are apart, across and
- * down floats apart. Slabs of a batch, and their sums, lie one behind the other. Slab z0 <= z < z1 of nz slices, lines of `line`
- * floats. Where `more`, sums go on; with the last slab they are multiplied by the rays' lengths. odd[odd_at + view] = 1 where one
- * is not finite, unless odd_at < 0. */
-#define MOST 3.402823466e+38f /* of finite numbers */
+/* records: of view first_view on. sums: of the block's views, from float sums_at on; views, columns and rows are apart,
+ * across and down floats apart. Slabs of a batch, and their sums, lie one behind the other. Slab z0 <= z < z1 of nz
+ * slices, lines of `line` floats. With `more`, sums are continued; with the last slab they are multiplied by the rays'
+ * lengths. odd[odd_at + view] = 1 if a value is not finite, unless odd_at < 0. */
+#define MOST 3.402823466e+38f /* largest finite number */
 KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const float *RESTRICT records,
                                                             int first_view, int views, int columns, int rows, int nx,
                                                             int ny, int nz, int z0, int z1, int line,
@@ -129,10 +130,10 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
     const int view = (int)group_id(1) * VIEWS + warp / COLUMNS;
     const int tall = (rows + 32 * RAYS - 1) / (32 * RAYS);
     const int row = ((int)group_id(2) % tall) * 32 * RAYS + lane;
-    const ulong image = (ulong)((int)group_id(2) / tall) * (ulong)views + (ulong)view; /* of all in the batch */
+    const ulong image = (ulong)((int)group_id(2) / tall) * (ulong)views + (ulong)view; /* index in the batch */
     if (column >= columns || view >= views || row >= rows) return;
     const bool last = z1 == nz;
-    const int own = rows - row > 32 * (RAYS - 1) ? RAYS : (rows - row + 31) / 32; /* rays that there are */
+    const int own = rows - row > 32 * (RAYS - 1) ? RAYS : (rows - row + 31) / 32; /* number of existing rays */
     qb_course all_b;
 #if VERTICAL
     GLOBAL const float *fan = records + ((ulong)(first_view + view) * (ulong)columns + (ulong)column) * RECORD;
@@ -166,13 +167,13 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
     way.end_c = axis == 2 ? ny : last ? nz : z1 - 1;
     way.low_k = axis < 2 || z0 == 0 ? 0 : z0 - 1;
     way.end_k = axis < 2 ? way.planes : last ? nz : z1 - 1;
-    /* Not added to the pointer: as an argument of the kernel that costs no instruction, else a fifth more of all. */
+    /* Not added to the pointer: as a kernel argument it needs no instruction, otherwise a fifth more in total. */
     way.start = (place)EDGE * (place)(step_y + line) + (place)(FRONT - z0) +
                 (place)((int)group_id(2) / tall) * (place)slab_floats(nx, ny, line);
     GLOBAL float *out = sums + sums_at + image * apart + (ulong)column * (ulong)across + (ulong)row * (ulong)down;
-    int falls = 0; /* a bit for each ray */
+    int falls = 0; /* one bit per ray */
     UNROLL for (int i = 0; i < RAYS; i++) if (axis < 2 && CLIMB(i).step.x < 0.0f) falls |= 1 << i;
-    /* First the rays that climb, then those that fall: mostly one of the two is all of them. */
+    /* First the rays that rise, then those that fall: usually all are of one kind. */
     for (int fall = 0; fall < 2; fall++) {
         int some = -1;
         UNROLL for (int i = RAYS - 1; i >= 0; i--) if (i < own && (falls >> i & 1) == fall) some = i;
@@ -181,7 +182,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
         qb_course to_c[RAYS];
         float sum[RAYS];
         float first = 1e9f, end = -1e9f;
-        /* What has no place here does what another does, in vain. */
+        /* Items without a ray repeat the work of another item. */
         UNROLL for (int i = 0; i < RAYS; i++) {
             const bool mine = i < own && (falls >> i & 1) == fall;
             to_c[i] = turned(CLIMB(mine ? i : some), fall, way.planes);
@@ -219,7 +220,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(IMAGES, GLOBAL const
                     }
                 }
 #else
-                /* What TOGETHER planes need is on its way before any of it is looked at. */
+                /* The loads of TOGETHER planes start before any of them is used. */
                 for (int j = 0; j < CHUNK; j += TOGETHER) {
                     float fb[TOGETHER], fc[TOGETHER][RAYS], four[TOGETHER][RAYS][4];
                     UNROLL for (int t = 0; t < TOGETHER; t++) {

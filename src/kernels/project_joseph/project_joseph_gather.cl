@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* The adjoint of project_joseph_forward.cl for any flat detector: every voxel looks, in every view and for every axis
- * that rays of the view have, for the rays that pass it by less than a voxel. Seen from the voxel V, at
- * distance R from the source (in a parallel beam R is the rays' direction), the ray to pixel (c, r) crosses
- * the plane of the axis a in which V lies at
+/* The adjoint of project_joseph_forward.cl for any flat detector: every voxel finds, in every view and for every axis
+ * that rays of the view have, the rays that pass it by less than a voxel. For a voxel V at distance R from the source
+ * (in a parallel beam R is the rays' direction), the ray to pixel (c, r) crosses the plane of the axis a through V at
  *     Q - V = ((c - u) (R_a U - U_a R) + (r - v) (R_a W - W_a R)) / D_a(c, r),
- * U, W the vectors from pixel to pixel, D the ray's direction, (u, v) the pixel that sees V: all small
- * numbers, of which single precision keeps enough once (u, v) is right. That comes, as in bp_cone_matrix.cl,
- * from a pixel near what the tile sees; its constants are made with twice the digits by one item a view and axis,
- * which also finds how far from (u, v) a ray may be that passes a voxel of the tile by less than one.
+ * where U, W are the vectors from pixel to pixel, D is the ray's direction, and (u, v) is the pixel that sees V. All
+ * are small numbers, for which single precision is enough if (u, v) is accurate. As in bp_cone_matrix.cl, (u, v) is
+ * relative to a pixel near what the tile sees. The constants are computed with twice the digits by one item per view
+ * and axis, which also finds the largest distance from (u, v) of a ray that passes a voxel of the tile by less than one
+ * voxel.
  *
- * Rays of other axes stand as zeros in the copy that is read: project_joseph_scale.cl. So do rows in front of and
- * behind the detector's. */
+ * In the copy of rays for an axis, rays of other axes are zeros (project_joseph_scale.cl), and so are rows before and
+ * after the detector's. */
 #define VERTICAL 0
 #include "project_joseph.clh"
 #define TILE_X 8
 #define TILE_Z 32
 #define ITEMS 256
-#define VIEWS 32  /* of a launch, at most */
+#define VIEWS 32  /* views of a launch, at most */
 #define AT_ONCE 3 /* rows of a ray's column */
 
-/* Of a tile, a view and an axis. Linear forms of the voxel, from the tile's first one: {along x, along z, there}: u - u0 and v -
- * v0 as fractions of w; (R_a U - U_a R) along the other axes b and c, and of W. */
+/* Constants of a tile, a view and an axis. Linear forms of the voxel, from the tile's first one: {along x, along z,
+ * constant}: u - u0 and v - v0 as fractions of w; (R_a U - U_a R) along the other axes b and c, and the same of W. */
 typedef struct qb_sight {
     float4 u, v, w, eb, ec, fb,
-        fc;     /* fourth numbers: u0, v0; D_a at (u0, v0), from pixel to pixel; reach_u, reach_v, which see */
+        fc;     /* fourth numbers: u0, v0; D_a at (u0, v0), from pixel to pixel; reach_u, reach_v */
     ulong rays; /* pixel (u0, v0) in the copy of that axis */
-    int seen;   /* else no ray of that axis comes near the tile */
+    int seen;   /* 0: no ray of that axis comes near the tile */
 } qb_sight;
 
 /* Voxels x0 <= x <= x1, z0 <= z <= z1 of a line of the volume. */
@@ -47,7 +47,7 @@ FUNCTION float from_base(GLOBAL const float *record, int k, int i, float base) {
     return d.x + d.y;
 }
 
-/* Row k of the matrix less `base` times the third, which are `at` and w at the first voxel. */
+/* Row k of the matrix minus `base` times the third row; those are `at` and w at the first voxel. */
 FUNCTION float4 row_of(GLOBAL const float *record, int k, float base, float2 at, float2 w) {
     const float2 d = plus_times(at, -base, w);
     return FLOAT4(from_base(record, k, 0, base), from_base(record, k, 2, base), d.x + d.y, base);
@@ -73,10 +73,10 @@ FUNCTION float4 turned_form(GLOBAL const float *record, int cone, GLOBAL const f
                   fourth);
 }
 
-/* How far from the pixel that sees a voxel rays are at most that pass it by less than one, in a box: D there is R d / (R n), n =
- * U x W, d = D n, and what is to be inverted has the determinant R_a (R n); all is linear in V, so that the box's corners
- * bound it. False: no ray of that axis does. No bound is below 0: some voxels from the source, where it would be wide or there
- * is none. */
+/* Largest distance, from the pixel that sees a voxel, of rays that pass it by less than one voxel, over a box: D is R d
+ * / (R n) there, n = U x W, d = D n, and the matrix to be inverted has the determinant R_a (R n); all is linear in V,
+ * so the box's corners give the limits. False: no ray of that axis does. Limits below 0: some voxels are so near the
+ * source that there is no limit. */
 FUNCTION int reach_of(GLOBAL const float *record, int cone, int axis, qb_box box, float *reach_u, float *reach_v) {
     GLOBAL const float *U = record + (cone ? 3 : 12), *W = record + (cone ? 6 : 15);
     const int a = axis, b = axis_b(axis), c = axis_c(axis);
@@ -104,7 +104,7 @@ FUNCTION int reach_of(GLOBAL const float *record, int cone, int axis, qb_box box
         least[j] = fmax(fmax(low[j], -high[j]), 0.0f);
         most[j] = fmax(high[j], -low[j]);
     }
-    /* Rays of this axis that pass a voxel by less than one lean no more than that. */
+    /* Rays of this axis that pass a voxel by less than one have at most this slope. */
     if (cone && (least[1] > most[0] + 1.01f || least[2] > most[0] + 1.01f)) return 0;
     const float scale = 1.001f * d / (least[3] * least[3]);
     const float u = scale * across_u, v = scale * across_v;
@@ -134,11 +134,11 @@ FUNCTION void sight_of(GLOBAL const float *record, int cone, int axis, float x, 
 
 FUNCTION float in_tile(float4 form, float x, float z) { return FMA(form.x, x, FMA(form.y, z, form.z)); }
 
-/* The next whole number above, of those below 2^22, and none below `least`. */
+/* The next larger whole number, for values below 2^22, and at least `least`. */
 FUNCTION float above(float a, float least) { return fmax(DOWN(a) - (ROUND - 1.0f), least); }
 
-/* rays: `copies` of the block's, copy[axis] or -1. records: of the scan's view first_view on. Slab z0 <= z < z1, lines from
- * y0 on. Rays and slabs of a batch are rays_apart and slab_apart floats apart. */
+/* rays: `copies` of the block's rays, copy[axis] or -1. records: of the scan's view first_view on. Slab z0 <= z < z1,
+ * lines from y0 on. Rays and slabs of a batch are rays_apart and slab_apart floats apart. */
 KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(GLOBAL const float *RESTRICT rays,
                                                       GLOBAL const float *RESTRICT records, int first_view, int views,
                                                       GLOBAL const int *RESTRICT axes, int cone, int columns, int rows,
@@ -157,7 +157,7 @@ KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(GLOBAL const float *RESTRI
     if (item < 3 * views) {
         const int n = item / 3, axis = item % 3, copy = axis == 0 ? copy_x : axis == 1 ? copy_y : copy_z;
         GLOBAL const float *record = records + (ulong)(first_view + n) * RECORD;
-        /* All of the tile, also what is not in the slab: how a volume is cut changes nothing. */
+        /* The whole tile, including parts outside the slab, so that the division of the volume changes nothing. */
         const qb_box box = {(float)x0, (float)(x0 + TILE_X - 1), (float)y, (float)tile_z, (float)(tile_z + TILE_Z - 1)};
         LOCAL_POINTER qb_sight *t = &sights[item];
         float reach_u = 0.0f, reach_v = 0.0f;
@@ -165,7 +165,7 @@ KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(GLOBAL const float *RESTRI
             copy >= 0 && (axes[first_view + n] >> axis & 1) && reach_of(record, cone, axis, box, &reach_u, &reach_v);
         if (t->seen) {
             sight_of(record, cone, axis, (float)x0, (float)y, (float)tile_z, reach_u, reach_v, t);
-            /* Where (u0, v0) lies off the detector that may be in front of the array; what is read does not. */
+            /* If (u0, v0) is outside the detector, its address may be before the array, but it is not read. */
             t->rays = (ulong)copy * copy_floats + ((ulong)n * (ulong)columns + (ulong)(int)t->u.w) * (ulong)stride +
                       FRONT + (ulong)(int)t->v.w;
         }
@@ -187,7 +187,7 @@ KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(GLOBAL const float *RESTRI
             const qb_box own_box = {(float)x, (float)x, (float)y, (float)z, (float)z};
             if (!reach_of(records + (ulong)(first_view + n / 3) * RECORD, cone, n % 3, own_box, &reach_u, &reach_v))
                 continue;
-            if (reach_u < 0.0f) reach_u = reach_v = 1e8f; /* all are looked at */
+            if (reach_u < 0.0f) reach_u = reach_v = 1e8f; /* all rays are checked */
         }
         const float first_c = above(u - reach_u, -u_form.w),
                     last_c = fmin(u + reach_u, (float)(columns - 1) - u_form.w);
@@ -200,7 +200,8 @@ KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(GLOBAL const float *RESTRI
         for (float c = first_c; c <= last_c; c += 1.0f, column += stride) {
             const float du = c - u, da_c = FMA(du, da_u, da);
             GLOBAL const float *at = column;
-            /* Some at a time, the last of which may be zeros behind the detector. What has no weight changes no bit, be it NAN. */
+            /* Several rows at a time; the last may be zeros beyond the detector. Values without weight do not change
+             * the bits, not even NAN. */
             for (float r = first_r; r <= last_r; r += (float)AT_ONCE, at += AT_ONCE) {
                 float value[AT_ONCE];
                 for (int i = 0; i < AT_ONCE; i++) value[i] = at[i];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Volumes and projections between the order of files and that of the kernels (project_joseph.clh). Groups of
- * TILE x TILE, 256 items. Volumes of a batch lie one behind the other in both orders, and so do projections. */
+/* Conversion of volumes and projections between the layout of files and that of the kernels (project_joseph.clh).
+ * Groups of TILE x TILE, 256 items. Volumes of a batch lie one behind the other in both layouts, and so do
+ * projections. */
 #include "project_joseph.clh"
 #define TILE 32
 #define ITEMS 256
-#define MOST 3.402823466e+38f /* of finite numbers */
+#define MOST 3.402823466e+38f /* largest finite number */
 
-/* plain: slices of ny x nx -> lines of the whole slab, zeros around; `carry`: the float of a line that holds
- * the last slice of the slab before, which moves in front of slice 0; 0 = none. */
+/* plain: slices of ny x nx -> lines of the whole slab, with zeros around; `carry`: the float of a line with the last
+ * slice of the slab before, which moves in front of slice 0; 0 = none. */
 KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_pack(GLOBAL const float *RESTRICT plain, ulong plain_at, int nx, int ny,
                                                     int slices, int line, int carry, GLOBAL float *packed) {
     LOCAL float tile[TILE][TILE + 1];
@@ -62,8 +63,8 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_unpack(GLOBAL const float *RESTRI
                 MUL(tile[i][j], scale);
 }
 
-/* images [view][row][column] -> columns of rays with zeros around. odd[odd_at + view] = 1 where a number is not finite, unless
- * odd_at < 0. */
+/* images [view][row][column] -> columns of rays with zeros around. odd[odd_at + view] = 1 if a value is not finite,
+ * unless odd_at < 0. */
 KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_columns(GLOBAL const float *RESTRICT images, ulong images_at, int rows,
                                                        int columns, int stride, GLOBAL float *RESTRICT rays,
                                                        ulong rays_at, GLOBAL int *RESTRICT odd, int odd_at) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a plan of the projection on devices holds: sizes, records, programs. */
+/* Data of a plan of the projection on devices: sizes, records, programs. */
 #include <string.h>
 
 #include "base/status.h"
@@ -41,7 +41,7 @@ void qb__joseph_shape_of(const qb__joseph_problem *p, bool volume, qb__joseph_sh
                                     0};
 }
 
-/* Axis 0's textures have the volume turned. */
+/* Axis 0's textures hold the transposed volume. */
 static qb__texture_shape shape_of(const size_t n[3], size_t slices, int axis) {
     return (qb__texture_shape){.width = qb__joseph_line(false, slices),
                                .height = n[1 - axis] + 2 * EDGE,
@@ -122,7 +122,7 @@ out:
     return status;
 }
 
-/* Whether a group's local memory holds what its tile reads, beside 12 KiB of other things. */
+/* True if a group's local memory holds what its tile reads, plus 12 KiB for other data. */
 static bool keeps_rows(const qb__joseph_plan *plan) {
     const size_t rows = plan->records.window * plan->records.staged * sizeof(float);
     return rows > 0 && rows + 12 * 1024 <= qb__device_info_of(plan->device)->local_bytes;
@@ -166,7 +166,7 @@ out:
     return status;
 }
 
-/* The copies that some view needs, where the adjoint gathers. */
+/* The copies of rays that some view needs, if the adjoint gathers. */
 static void count_copies(qb__joseph_plan *plan) {
     int all = 0;
     for (size_t v = 0; plan->records.axes && v < plan->views; v++) all |= plan->records.axes[v];
@@ -187,7 +187,7 @@ qb_status qb__joseph_plan_possible(const qb__joseph_problem *p, const int *value
     return status;
 }
 
-/* All of it but what lays arrays out. */
+/* All programs except those that change layouts. */
 static qb_status fill(qb__joseph_plan *plan, const qb__joseph_problem *p, const int *values) {
     qb_status status;
     QB__TRY(records_of(p, values, &plan->records));
@@ -242,8 +242,8 @@ size_t qb__joseph_member_bytes(const qb__joseph_problem *p) {
            qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views));
 }
 
-/* A launch has at most 65535 groups along the last index, which counts views or tiles of members; the forward kernel counts the
- * floats of all slabs in 32 bits, where it does so of one. */
+/* A launch has at most 65535 groups along the last index, which counts views or tiles of members; the forward kernel
+ * counts the floats of all slabs in 32 bits, if it does so for one. */
 size_t qb__joseph_members_most(const qb__joseph_problem *p) {
     const size_t groups = 65535 / qb__larger(p->views, qb__larger(p->rows, p->grid->n[2]));
     const size_t floats = UINT32_MAX / (qb__joseph_slab_bytes(p, p->grid->n[2]) / sizeof(float));

@@ -12,9 +12,9 @@
 
 enum { FAN = 16, VIEW = 64 };
 
-/* ---- is it upright? ---- */
+/* ---- upright geometries ---- */
 
-/* The least of |p + t q| for 0 <= t <= 1, in the x-y plane. */
+/* The minimum of |p + t q| for 0 <= t <= 1, in the x-y plane. */
 static double nearest(const double *p, const double *q) {
     const double square = q[0] * q[0] + q[1] * q[1];
     double t = square > 0 ? -(p[0] * q[0] + p[1] * q[1]) / square : 0;
@@ -22,7 +22,7 @@ static double nearest(const double *p, const double *q) {
     return hypot(p[0] + t * q[0], p[1] + t * q[1]);
 }
 
-/* A fifth wider than it need be: near 45 degrees more often than not. */
+/* A fifth wider than necessary, because near 45 degrees the estimate is often too small. */
 static bool climbs(const qb_geometry *g, const qb_grid *grid, size_t view) {
     const qb_grid unit = {.n = {1, 1, 1}, .voxel = {grid->voxel[0], grid->voxel[1], grid->voxel[2]}};
     const size_t step = g->radius > 0 ? 1 : g->columns > 1 ? g->columns - 1 : 1;
@@ -54,11 +54,11 @@ static void put(float *at, double value) {
     at[1] = (float)(value - (double)at[0]);
 }
 
-/* A column of rays as its planes see it. */
+/* A column of rays in its planes. */
 typedef struct course {
     int axis;
     double b0, db, z0, dz, r0, dr;
-    double first, last; /* planes in which tiles meet it; first > last: none */
+    double first, last; /* planes in which tiles touch it; first > last: none */
 } course;
 
 static course course_of(const qb__fan *f) {
@@ -73,7 +73,7 @@ static course course_of(const qb__fan *f) {
     return c;
 }
 
-/* A tile of the volume that it crosses somewhere may begin and end as many planes before and behind that. */
+/* A tile that it crosses may begin and end so many planes before and after the crossing. */
 static void find_planes(course *c, const size_t n[3], const qb__joseph_tile *tile) {
     const double low = -2, high = (double)(n[1 - c->axis] + tile->lines + 1), more = (double)tile->planes;
     c->first = 0, c->last = (double)qb__round_up(n[c->axis], tile->planes);
@@ -119,8 +119,7 @@ static void put_view(float *to, const qb_geometry *g, const qb_grid *grid, size_
 
 /* ---- runs of columns ---- */
 
-/* How far apart two neighbouring columns cross between two planes, at the nearest; negative where b falls, 0 where
- * they meet. */
+/* Smallest distance of two neighbouring columns over the planes; negative if b falls, 0 if they cross. */
 static double apart(const course *a, const course *b, double from, double to) {
     const double step = b->db - a->db, first = b->b0 - a->b0 + from * step, end = b->b0 - a->b0 + to * step;
     if (!(first * end > 0)) return 0;
@@ -273,7 +272,7 @@ out:
     return status;
 }
 
-/* Which axes rays of a part of the detector may have: its corners bound what is linear between them. */
+/* The axes that rays of a part of the detector may have: linear functions have their extremes at its corners. */
 static int axes_between(const double corner[4][3]) {
     double least[3], most[3];
     for (int j = 0; j < 3; j++) {
@@ -325,7 +324,7 @@ out:
     return status;
 }
 
-/* One of few numbers that is enough: each is a program to compile. */
+/* The smallest of few values that is large enough, because each value is a program to compile. */
 static size_t enough(double least, const size_t *of, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (least <= (double)of[i]) return of[i];

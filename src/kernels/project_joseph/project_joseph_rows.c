@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Which kernels project on devices, what each needs and costs. */
+/* The variants of projection on devices: their needs and costs. */
 #include "kernels/project_joseph/project_joseph_parts.h"
 #include "kernels/rows_table.h"
 
-/* Bytes and indices of whatever layout. */
+/* Bytes and indices for any layout. */
 static const char *too_many(const qb__joseph_problem *p) {
     const size_t most = INT32_MAX / 64, *n = p->grid->n;
     return p->views > most || p->columns > most || p->rows > most || n[0] > most || n[1] > most || n[2] > most ||
@@ -36,9 +36,9 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     return NULL;
 }
 
-/* An update is a sample of a ray, the mean of both directions. What it takes follows from times on an H200
- * (bench/notes/project.md): loads are waited for, so that it is twice the instructions counted. Textures were
- * the slower by a little on every card so far. */
+/* An update is a sample of a ray, the mean of both directions. The cost is from times on an H200
+ * (bench/notes/project.md): because of memory latency it is twice the number of instructions. Textures were slightly
+ * slower on every card so far. */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     (void)slices;
     const qb__joseph_problem *p = of;
@@ -51,7 +51,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
                               .launches = 1};
 }
 
-/* Slice by slice; where a line of voxels is a slice long, and a column of rays a row. */
+/* Slice by slice, where a line of voxels is a slice long, and a column of rays a row. */
 static const char *unusable_flat(const qb__device_info *device, const void *of, const int *values) {
     const qb__joseph_problem *p = of;
     const char *why = too_many(p);
@@ -63,8 +63,8 @@ static const char *unusable_flat(const qb__device_info *device, const void *of, 
                                       : qb__joseph_flat_refuses(p, 8 * (size_t)values[FLAT_STEPS], &shape);
 }
 
-/* Forward, a sample is two loads and some eight instructions; back, two loads from local memory and some twelve. All slices are
- * done, whatever rows there are. */
+/* Forward, a sample is two loads and about eight instructions; in the adjoint, two loads from local memory and about
+ * twelve. All slices are computed, whatever rows there are. */
 static void cost_flat(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     (void)slices, (void)values;
     const qb__joseph_problem *p = of;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches of the projection on devices; the kernels stand in project_joseph_*.cl. */
+/* Launches of the projection on devices; kernels in project_joseph_*.cl. */
 #include <string.h>
 
 #include "base/status.h"
@@ -63,7 +63,7 @@ qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__m
                   views * plan->members);
 }
 
-/* ---- forwards ---- */
+/* ---- forward ---- */
 
 static qb_status load_textures(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab) {
     const int32_t across = (int32_t)plan->n[0] + 2 * EDGE, down = (int32_t)plan->n[1] + 2 * EDGE;
@@ -78,7 +78,7 @@ out:
     return status;
 }
 
-/* Where sums go: floats to the first, and between views, columns and rows. */
+/* Destination of sums: offset of the first, and distances of views, columns and rows, in floats. */
 typedef struct target {
     qb__memory *memory;
     uint64_t at, apart;

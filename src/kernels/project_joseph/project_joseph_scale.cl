@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rays times their lengths, for the adjoint. Where the geometry is not upright, each goes into the copy of
- * its own axis, and zeros into the others': copy[axis] is which one that is, -1 = there is none. Rays of a batch are rays_apart and
- * out_apart floats apart. */
+/* Multiplies rays by their lengths, for the adjoint. If the geometry is not upright, each ray goes into the copy of its
+ * own axis, and zeros into the others: copy[axis] is the index of the copy, -1 = none. Rays of a batch are rays_apart
+ * and out_apart floats apart. */
 #include "project_joseph.clh"
 #define ITEMS 256
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images whose numbers are not finite, noted by the kernels that lay them out anyway. */
+/* Record of images with non-finite values, written by the kernels that convert layouts. */
 #include "base/status.h"
 #include "kernels/project_joseph/project_joseph_parts.h"
 

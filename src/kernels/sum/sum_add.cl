@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* to[i] += from[i], i from 0 to count, of runs that begin at to_at and from_at; they do not overlap. */
+/* to[i] += from[i], i from 0 to count, for ranges that begin at to_at and from_at and do not overlap. */
 #define ITEMS 256
 
 KERNEL GROUPS_OF(ITEMS, 1) void sum_add(GLOBAL float *to, ulong to_at, GLOBAL const float *from, ulong from_at,

@@ -41,10 +41,10 @@ void qb__digest_except_rows(qb__digest *digest, size_t image0, size_t image1, si
 
 bool qb__digest_whole(const qb__digest *digest) { return digest->seen && digest->left == 0; }
 
-/* Lines of one read: those of image0's rows row0 <= row < row1, then of the next image's. */
+/* Lines of one read: those of image0's rows row0 <= row < row1, then those of the next image. */
 typedef struct {
     qb__digest *digest;
-    size_t image0, row0, rows, count, piece; /* lines; lines a piece */
+    size_t image0, row0, rows, count, piece; /* number of lines; lines per piece */
     const char *data;
 } lines;
 
@@ -73,13 +73,13 @@ void qb__digest_add(qb__digest *digest, size_t image0, size_t image1, size_t row
                     size_t threads) {
     if (!digest->seen) return;
     lines l = {digest, image0, row0, row1 - row0, (image1 - image0) * (row1 - row0), 0, data};
-    l.piece = qb__larger(1, ((size_t)1 << 20) / digest->bytes); /* less is not worth a thread */
+    l.piece = qb__larger(1, ((size_t)1 << 20) / digest->bytes); /* smaller pieces are not worth a thread */
     qb__share(threads, qb__ceil_div(l.count, l.piece), add_piece, &l);
 }
 
-/* ---- those of one scan ---- */
+/* ---- digests of one scan ---- */
 
-/* Held to look at lists only, never while something is hashed. */
+/* Protects the lists only; not held while hashing. */
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
 
@@ -100,7 +100,7 @@ void qb__digest_detach(qb__digest **list, qb__digest *digest) {
     pthread_mutex_unlock(&lists);
 }
 
-/* One that is added to stays in its list until that is done, so that there is a next. */
+/* A digest that is being added to stays in its list until that is done, so that its successor can be found. */
 void qb__digests_add(qb__digest **list, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
                      size_t threads) {
     pthread_mutex_lock(&lists);

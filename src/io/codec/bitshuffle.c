@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* LZ4 blocks as HDF5's filters 32004 (LZ4) and 32008 (bitshuffle) store them, and the shuffling of bits: bit b of all numbers of a block,
- * then bit b + 1 of all. (K. Masui et al., Astronomy and Computing 12, 2015) */
+/* LZ4 blocks in the form of HDF5's filters 32004 (LZ4) and 32008 (bitshuffle), and bit shuffling: bit b of all numbers
+ * of a block, then bit b + 1 of all. (K. Masui et al., Astronomy and Computing 12, 2015) */
 #include "io/codec/bitshuffle.h"
 
 #ifdef QB_HAVE_LZ4
@@ -22,7 +22,7 @@ static uint64_t big(const unsigned char *from, int bytes) {
     return value;
 }
 
-/* Eight bytes as an 8 x 8 square of bits, turned about its diagonal. */
+/* Transposes eight bytes as an 8 x 8 square of bits. */
 static inline uint64_t turn(uint64_t x) {
     uint64_t t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAu;
     x ^= t ^ (t << 7);
@@ -106,7 +106,7 @@ size_t qb__bitshuffle_pack(size_t size, const void *in, size_t bytes, void *out,
     return (size_t)(to - (unsigned char *)out) + left * size;
 }
 
-/* A block's length, and that it lies inside; NULL: it does not. */
+/* The length of a block, and a check that it lies inside; NULL: it does not. */
 static const unsigned char *next_block(const unsigned char *at, const unsigned char *end, size_t *packed) {
     if (end - at < LENGTH) return NULL;
     *packed = (size_t)big(at, LENGTH);
@@ -134,7 +134,7 @@ size_t qb__bitshuffle_unpack(size_t size, const void *in, size_t packed, void *o
     return (size_t)bytes;
 }
 
-/* A block that does not shrink is stored as it is. */
+/* A block that does not become smaller is stored unchanged. */
 size_t qb__lz4_unpack(size_t size, const void *in, size_t packed, void *out, size_t room) {
     const unsigned char *at = in, *const end = at + packed;
     (void)size;

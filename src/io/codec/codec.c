@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "io/codec/bitshuffle.h"
 
-/* Bytes that come out; 0: it does not work. */
+/* Returns the number of output bytes; 0: failure. */
 typedef size_t pack_fn(size_t size, const void *in, size_t bytes, void *out, size_t room);
 typedef size_t unpack_fn(size_t size, const void *in, size_t packed, void *out, size_t room);
 

@@ -8,7 +8,7 @@
 
 #include "quickbeam/status.h"
 
-/* Compression of chunks, by libraries that a build may lack. A chunk is one call and one thread. */
+/* Compression of chunks, by optional libraries. A chunk is one call in one thread. */
 typedef enum qb__codec_kind {
     QB__CODEC_NONE,
     QB__CODEC_GZIP,
@@ -16,26 +16,26 @@ typedef enum qb__codec_kind {
     QB__CODEC_ZSTD,
     QB__CODEC_BLOSC,
     QB__CODEC_BITSHUFFLE, /* Blosc with bit shuffling and LZ4 */
-    /* Of HDF5 alone, and not in --compress by these names: */
+    /* Only in HDF5 files, and not names of --compress: */
     QB__CODEC_BITSHUFFLE_LZ4, /* filter 32008 */
-    QB__CODEC_LZ4,            /* filter 32004, only read */
+    QB__CODEC_LZ4,            /* filter 32004, only for reading */
     QB__CODEC_COUNT
 } qb__codec_kind;
 
-enum { QB__CODEC_LEVEL = 1 }; /* of gzip and Zstandard; Blosc's is 5 */
+enum { QB__CODEC_LEVEL = 1 }; /* for gzip and Zstandard; Blosc's level is 5 */
 
-/* By its name in --compress; QB_BAD_ARGUMENT with the names that there are, QB_UNSUPPORTED with the package that this build lacks.
- * NULL and "": none. */
+/* Find a codec by its name in --compress; QB_BAD_ARGUMENT with the known names, QB_UNSUPPORTED with the missing
+ * package. NULL and "": none. */
 qb_status qb__codec_named(const char *name, qb__codec_kind *codec);
-bool qb__codec_has(qb__codec_kind codec); /* this build can unpack it */
-/* QB_UNSUPPORTED with the name of the package, where this build has no such library. */
+bool qb__codec_has(qb__codec_kind codec); /* true if this build can unpack it */
+/* QB_UNSUPPORTED with the name of the package, if this build has no such library. */
 qb_status qb__codec_needs(qb__codec_kind codec, const char *path);
-/* Bytes that `bytes` can become. */
+/* Upper limit of the packed size of `bytes`. */
 size_t qb__codec_most(qb__codec_kind codec, size_t bytes);
-/* Numbers of `size` bytes; `out` has room for qb__codec_most. */
+/* Pack numbers of `size` bytes; `out` has room for qb__codec_most. */
 qb_status qb__codec_pack(qb__codec_kind codec, const char *path, size_t size, const void *in, size_t bytes, void *out,
                          size_t *packed);
-/* Exactly `bytes` come out, else QB_BAD_INPUT. */
+/* Unpack to exactly `bytes` bytes, else QB_BAD_INPUT. */
 qb_status qb__codec_unpack(qb__codec_kind codec, const char *path, size_t size, const void *in, size_t packed,
                            void *out, size_t bytes);
 

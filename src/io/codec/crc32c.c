@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The checksum of Castagnoli (RFC 3720, appendix B.4), bits from the lowest on. Only short texts need it. */
+/* Castagnoli's checksum (RFC 3720, appendix B.4), bits from the lowest on. A simple loop, because only short texts need
+ * it. */
 #include "io/codec/codec.h"
 
 uint32_t qb__crc32c(const void *data, size_t bytes) {

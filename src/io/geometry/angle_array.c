@@ -19,7 +19,7 @@ static qb_status check_shape(const qb__angle_list *list, const size_t n[3]) {
     return qb__fail(QB_BAD_ARGUMENT, "%s has %zu columns: say which, as in %s:2", list->path, n[2], list->path);
 }
 
-/* Doubles stay what they are; of whole numbers floats would round those beyond 2^24. */
+/* Doubles are kept; conversion to floats would round whole numbers beyond 2^24. */
 static double value_at(const void *raw, qb_dtype dtype, char wide, size_t i) {
     float value;
     if (wide == 'i') return (double)((const int64_t *)raw)[i];

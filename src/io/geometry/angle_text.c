@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Angles in text files: what spreadsheets, control systems and numpy write. */
+/* Angles in text files as written by spreadsheets, control systems and numpy. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "io/geometry/angle_list.h"
 #include "io/geometry/unit_words.h"
 
-/* Tabulators part columns that may be empty, so do commas and semicolons; else any white space. */
+/* Tabs, commas and semicolons separate columns that may be empty; otherwise any white space separates columns. */
 static char separator_of(const char *line) {
     static const char choices[] = "\t;,";
     for (const char *c = choices; *c; c++)
@@ -19,7 +19,7 @@ static char separator_of(const char *line) {
     return 0;
 }
 
-/* Where the first column of a line begins, and the one behind `at`; NULL when there is none. */
+/* Start of a line's first column, and of the column after `at`; NULL if there is none. */
 static const char *first_column(const char *line, char separator) {
     const char *at = separator ? line : line + strspn(line, " ");
     return *at ? at : NULL;
@@ -31,7 +31,7 @@ static const char *next_column(const char *at, char separator) {
     return at && *at ? at : NULL;
 }
 
-/* The text of a column, counted from 1; NULL when the line has fewer. */
+/* The text of a column, counted from 1; NULL if the line has fewer. */
 static const char *column_of(const char *line, size_t column) {
     const char separator = separator_of(line), *at = first_column(line, separator);
     for (size_t i = 1; i < column && at; i++) at = next_column(at, separator);
@@ -45,7 +45,7 @@ static size_t count_columns(const char *line) {
     return n;
 }
 
-/* Is the text up to the separator a number, and nothing but a number? */
+/* True if the text up to the separator is a number and nothing else. */
 static bool number_at(const char *at, char separator, double *number) {
     char *end;
     while (*at == ' ' || *at == '"') at++;
@@ -68,7 +68,7 @@ static bool holds_number(const char *line) {
     return false;
 }
 
-/* The next line, without its end; `*number` counts them from 1. */
+/* The next line without its end; `*number` counts lines from 1. */
 static char *next_line(char **at, size_t *number) {
     char *line = *at;
     if (!*line) return NULL;
@@ -83,7 +83,7 @@ static char *next_line(char **at, size_t *number) {
 
 static bool is_blank(const char *line) { return line[strspn(line, " \t;,")] == 0; }
 
-/* A copy of one cell, without blanks and quotes around it. */
+/* A copy of a cell without surrounding blanks and quotes. */
 static void cell_of(const char *line, size_t column, char *cell, size_t size) {
     const char *at = column_of(line, column);
     const char stop[] = {separator_of(line), '"', 0};
@@ -93,7 +93,7 @@ static void cell_of(const char *line, size_t column, char *cell, size_t size) {
     snprintf(cell, size, "%.*s", (int)(n < size ? n : size - 1), at ? at : "");
 }
 
-/* The unit that words of the text name; 0 where none does, or two differ. */
+/* The unit that a word of the text names; 0 if there is none, or two different ones. */
 static double unit_in(const char *text) {
     double found = 0;
     char word[24];
@@ -109,7 +109,7 @@ static double unit_in(const char *text) {
     return found;
 }
 
-/* "angle [steps]" states a unit, too, though none that is known. */
+/* "angle [steps]" states a unit too, although an unknown one. */
 static qb_status check_brackets(const qb__angle_list *list, const char *cell) {
     const char *open = strchr(cell, '['), *close = open ? strchr(open, ']') : NULL;
     if (list->unit > 0 || !close || open == cell || close == open + 1) return QB_OK;
@@ -129,7 +129,7 @@ static bool names_angle(const char *cell) {
     return false;
 }
 
-/* The column whose header alone names an angle; 0 where none does, or several. */
+/* The only column whose header names an angle; 0 if there is none, or several. */
 static size_t named_column(const char *header, size_t columns) {
     char cell[64];
     size_t found = 0;
@@ -142,11 +142,11 @@ static size_t named_column(const char *header, size_t columns) {
     return found;
 }
 
-/* What stands before the first line of numbers. */
+/* The lines before the first line of numbers. */
 typedef struct beginning {
-    char *header;       /* the last line of words, behind its #; NULL */
-    char *left;         /* the first line of words that is no remark */
-    size_t left_number; /* of that line */
+    char *header;       /* the last line of words, without its #; NULL */
+    char *left;         /* the first line of words that is not a comment */
+    size_t left_number; /* number of that line */
 } beginning;
 
 static qb_status take_unit(qb__angle_list *list, const beginning *b, size_t columns) {
@@ -158,7 +158,7 @@ static qb_status take_unit(qb__angle_list *list, const beginning *b, size_t colu
     return check_brackets(list, *cell ? cell : b->header);
 }
 
-/* Letters beyond ASCII may be in any encoding. */
+/* Characters beyond ASCII may have any encoding. */
 static void quote(const char *line, char *out, size_t size) {
     size_t n = 0;
     for (; line[n] && n + 1 < size && n < 40; n++)
@@ -177,12 +177,12 @@ static void tell_header(qb__angle_list *list, const beginning *b, size_t column)
         snprintf(list->how, sizeof list->how, "below its header \"%s\"", quoted);
         return;
     }
-    /* "1,5", "0.5deg", "nan": a number that cannot be read, most likely */
+    /* "1,5", "0.5deg", "nan": probably a number that cannot be parsed */
     snprintf(list->doubt, sizeof list->doubt, "%s", quoted);
     list->doubt_line = b->left_number;
 }
 
-/* One row of numbers and nothing else: they are the list. */
+/* One row of numbers and nothing else is the list of angles. */
 static qb_status read_row(qb__angle_list *list, const char *line, size_t columns) {
     const char separator = separator_of(line);
     qb_status status = qb__alloc(columns, sizeof *list->values, &list->values);
@@ -217,7 +217,7 @@ static bool only_blank(const char *rest) {
     return true;
 }
 
-/* The lines before the first one with a number, in that column or, of 0, in any; NULL when there is no such line. */
+/* The first line with a number in that column (0: in any column); NULL if there is none. Reads the lines before it. */
 static char *skip_beginning(const qb__angle_list *list, char **text, size_t *number, beginning *b) {
     double value;
     for (char *line; (line = next_line(text, number));) {
@@ -232,7 +232,7 @@ static char *skip_beginning(const qb__angle_list *list, char **text, size_t *num
     return NULL;
 }
 
-/* Which column, where nobody says: the only one, or that of the header "angle". */
+/* The column to use if none is given: the only one, or the one with the header "angle". */
 static qb_status choose_column(qb__angle_list *list, const beginning *b, size_t columns, char separator) {
     if (columns == 1) list->column = 1;
     if (columns > 1 && b->header) list->column = named_column(b->header, columns);
@@ -241,7 +241,8 @@ static qb_status choose_column(qb__angle_list *list, const beginning *b, size_t 
                     separator == ',' && columns == 2 ? "; if its commas are decimal commas, write points" : "");
 }
 
-/* A list as Python and JSON write it, "[0, 1.5,\n 3]", becomes one row of numbers. */
+/* Convert a list as written by Python and JSON, "[0, 1.5,
+ *  3]", to one row of numbers. */
 static void open_brackets(char *text) {
     static const char blanks[] = " \t\r\n[(";
     const char *first = text + strspn(text, blanks);

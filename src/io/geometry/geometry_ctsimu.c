@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios of CTSimU (BAM): source, detector and stage in a world of their own, with deviations and drifts. The volume turns with the
- * stage, whose u, v and w are x, y and z here. What a scenario marks as not known to the reconstruction is left out.
+/* Scenarios of CTSimU (BAM): source, detector and stage in a common world, with deviations and drifts. The volume turns
+ * with the stage, whose u, v and w are our x, y and z. Deviations that are marked as unknown to the reconstruction are
+ * left out.
  *
- * For each frame a part is placed as it stands, the stage turned about its w, then each deviation is applied in order, then
- * the drift of the centre. */
+ * For each frame a part is placed, the stage is turned about its w, then each deviation is applied in order, then the
+ * drift of the centre. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -14,15 +15,15 @@
 #include "geometry/vector.h"
 #include "io/geometry/geometry_file.h"
 
-static const double MOST_LOOKS = 1e10; /* of values of a drift, which are found by counting */
+static const double MOST_LOOKS = 1e10; /* largest number of values of a drift, which are counted one by one */
 static const double degree = 3.14159265358979323846 / 180;
 
-/* Where and how a part lies: unit vectors. */
+/* Position and directions of a part; the axes are unit vectors. */
 typedef struct part {
     double center[3], axis[3][3]; /* u, v, w */
 } part;
 
-/* The frame that is made. */
+/* number of the frame */
 typedef struct frame {
     size_t number, count;
 } frame;
@@ -31,7 +32,7 @@ typedef struct frame {
 
 static const struct {
     const char *name;
-    double factor; /* mm or radians */
+    double factor; /* mm or radians per unit */
 } units[] = {{"mm", 1},   {"um", 1e-3}, {"nm", 1e-6}, {"cm", 10},
              {"dm", 100}, {"m", 1000},  {"rad", 1},   {"deg", 3.14159265358979323846 / 180}};
 
@@ -51,7 +52,7 @@ static bool is_known(const cJSON *item) {
     return !cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(item, "known_to_reconstruction"));
 }
 
-/* One drift's value at a frame: a number, or a list that is spread over all frames. */
+/* Value of a drift at a frame: a number, or a list spread over all frames. */
 static qb_status drift_at(const cJSON *drift, const frame *f, double missing, double *sum) {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(drift, "value");
     double factor;
@@ -78,7 +79,7 @@ static qb_status drift_at(const cJSON *drift, const frame *f, double missing, do
     return QB_OK;
 }
 
-/* {"value", "unit", "drifts"}, or a bare number: what it is at the frame; f NULL: without drifts. */
+/* {"value", "unit", "drifts"}, or a number: its value at the frame; f NULL: without drifts. */
 static qb_status number_at(const cJSON *parent, const char *key, const frame *f, double missing, double *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(parent, key);
     const cJSON *value = cJSON_IsObject(item) ? cJSON_GetObjectItemCaseSensitive(item, "value") : item;
@@ -137,7 +138,7 @@ out:
     return status;
 }
 
-/* A direction or point by names of the world's or the part's own axes. */
+/* A direction or a point, named in the world's or the part's own axes. */
 static qb_status resolve(const cJSON *item, const part *p, const frame *f, bool point, double out[3]) {
     const bool local = cJSON_GetObjectItemCaseSensitive(item, "u") != NULL;
     double v[3];

@@ -5,14 +5,14 @@
 #include "io/text.h"
 #include "quickbeam/geometry.h"
 
-/* The key of a scan that is computed when it is read (simulated.c), which has its geometry in it. */
+/* JSON key of a scan that is computed when it is read (simulated.c), which contains its geometry. */
 #define QB__SIMULATED_SCAN "quickbeam_simulated_scan"
-enum { QB__GEOMETRY_MOST_BYTES = 256 << 20 }; /* of a file: a view takes 400 to 800 */
+enum { QB__GEOMETRY_MOST_BYTES = 256 << 20 }; /* largest file: a view takes 400 to 800 bytes */
 
-/* Readers: `text` is the whole file; details do not repeat its name. On failure *geometry holds
- * nothing or what qb_geometry_destroy releases. */
+/* Readers: `text` is the whole file; details do not repeat its name. After a failure *geometry is empty or can be
+ * released with qb_geometry_destroy. */
 qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry);
-/* The two steps of that. *object: release with cJSON_Delete. */
+/* The same in two steps. Release *object with cJSON_Delete. */
 qb_status qb__geometry_json(const qb__text *text, cJSON **object);
 qb_status qb__geometry_of_json(const cJSON *object, qb_geometry *geometry);
 qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector, const qb_env *env,
@@ -25,16 +25,16 @@ qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector, c
 bool qb__geometry_is_ctsimu(const qb__text *text);
 qb_status qb__geometry_from_ctsimu(const qb__text *text, qb_geometry *geometry);
 
-/* What XML and matrices cannot say: a comment near the beginning of the file. */
+/* Detector data that XML and matrices lack, from a comment near the beginning of the file. */
 void qb__geometry_add_note(const qb_geometry *geometry, qb__text *text);
 bool qb__geometry_read_note(const char *text, qb_detector *detector);
 
-/* Writers: QB_UNSUPPORTED for what the format cannot say. */
+/* Writers: QB_UNSUPPORTED if the format cannot hold the geometry. */
 qb_status qb__geometry_to_json(const qb_geometry *geometry, qb__text *text);
 qb_status qb__geometry_to_rtk(const qb_geometry *geometry, qb__text *text);
 qb_status qb__geometry_to_matrices(const qb_geometry *geometry, qb__text *text);
 
-/* qb_geometry_save as one of a set. */
+/* qb_geometry_save as one of a set of files. */
 qb_status qb__geometry_save(qb__publication *set, const char *path, const qb_geometry *geometry);
 
 #endif

@@ -41,7 +41,7 @@ static qb_status check_keys(const cJSON *root) {
     return QB_OK;
 }
 
-/* A number; absent = `missing`, or an error if that is NaN. */
+/* A number; if absent, `missing`, or an error if that is NaN. */
 static qb_status number(const cJSON *root, const char *key, double missing, double *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
     *out = missing;
@@ -61,7 +61,7 @@ static qb_status count(const cJSON *root, const char *key, size_t *out) {
     return QB_OK;
 }
 
-/* Exactly n numbers; absent = zeros if `optional`. */
+/* Exactly n numbers; if absent and `optional`, zeros. */
 static qb_status numbers(const cJSON *root, const char *key, bool optional, int n, double *out) {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key), *item;
     int i = 0;
@@ -95,7 +95,7 @@ out:
     return status == QB_OK ? QB_OK : qb__fail_in(status, "view %zu", i);
 }
 
-/* [degrees, ...] or {"from", "to", "count"}, `to` not included. */
+/* [degrees, ...] or {"from", "to", "count"}, without `to`. */
 static qb_status read_angles(const cJSON *root, size_t *views, double **radians) {
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(root, "angles_degrees");
     double from = 0, to = 0;
@@ -117,7 +117,7 @@ static qb_status read_angles(const cJSON *root, size_t *views, double **radians)
     return QB_OK;
 }
 
-/* As the options of the same names. */
+/* As the options with the same names. */
 static qb_status check_faults(const double tilt[3], const double jitter[4]) {
     for (int i = 0; i < 3; i++) {
         const double most = i ? QB__MOST_LEAN : 180;
@@ -187,7 +187,7 @@ out:
     return status;
 }
 
-/* Every value costs its parser a hundred bytes, however short it is written. */
+/* The parser takes a hundred bytes for every value, however short. */
 static qb_status check_size(const qb__text *text) {
     const size_t most = (size_t)16 << 20;
     size_t values = 1;

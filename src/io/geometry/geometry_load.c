@@ -20,7 +20,7 @@ static qb_status agree_on_pixels(double given, double stated) {
                     stated, given, qb__unit_hint(given / stated), stated);
 }
 
-/* What the file and the caller say of the pixels; they must not contradict each other. */
+/* Combines the detector data of the file and the caller, which must agree. */
 static qb_status find_detector(const qb__text *text, const qb_detector *given, qb_detector *detector) {
     qb_detector stated = {0};
     *detector = given ? *given : stated;

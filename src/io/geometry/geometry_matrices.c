@@ -14,7 +14,7 @@
 #include "io/geometry/geometry_file.h"
 #include "quickbeam/io.h"
 
-/* Matrices of other programs may have another axis than z; of all that is read, only the frame is then another one. */
+/* Matrices of other programs may use another rotation axis than z: then the frame is changed. */
 static void vertical_frame(qb_geometry *geometry, const qb_env *env) {
     const int axis = qb__turns_about(geometry);
     if (axis == 2) return;
@@ -43,8 +43,8 @@ static qb_status from_numbers(const double *numbers, size_t count, const qb_dete
     return status;
 }
 
-/* Numbers between blanks, commas, semicolons and brackets; # starts a comment. With `out` NULL they
- * are counted. */
+/* Parse numbers between blanks, commas, semicolons and brackets; # starts a comment. With `out` NULL they are only
+ * counted. */
 static qb_status scan_numbers(const char *at, double *out, size_t *count) {
     static const char between[] = " \t\r\n,;[]()";
     size_t line = 1;

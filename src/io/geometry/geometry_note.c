@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* RTK's XML and lists of matrices say nothing of the pixels. Ours do so in a comment. */
+/* RTK's XML and lists of matrices do not describe the pixels; files of quickbeam do so in a comment. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

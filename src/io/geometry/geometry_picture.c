@@ -9,8 +9,8 @@
 #include "io/text.h"
 #include "quickbeam/geometry.h"
 
-/* Two panels side by side, of the same scale: from above (x to the right, y up) and from the side
- * (y to the right, z up). The first view is drawn in full, of the others sources and some detectors. */
+/* Two panels side by side with the same scale: from above (x to the right, y up) and from the side (y to the right, z
+ * up). The first view is drawn completely, of the others sources and some detectors. */
 
 enum { PANEL = 640, MARGIN = 68, MOST_SOURCES = 720, MOST_DETECTORS = 24, CURVE_PIECES = 32 };
 
@@ -24,18 +24,18 @@ static const char *const style =
 
 typedef struct picture {
     qb__text svg;
-    double scale;        /* pixels a mm */
-    double center[2][2]; /* mm in the middle of each panel */
+    double scale;        /* pixels per mm */
+    double center[2][2]; /* centre of each panel in mm */
     const qb_geometry *geometry;
 } picture;
 
-/* What the panels show of a point. */
+/* Coordinates of a point in both panels. */
 static void seen(int panel, const double p[3], double out[2]) {
     out[0] = panel == 0 ? p[0] : p[1];
     out[1] = panel == 0 ? p[1] : p[2];
 }
 
-/* A number of pixels that every viewer takes, also where a length has overflowed. */
+/* A number that every viewer accepts, also after an overflow of a length. */
 static double tame(double x) { return x > 1e6 ? 1e6 : x > -1e6 ? x : -1e6; }
 
 static void to_panel(const picture *c, int panel, const double p[3], double out[2]) {
@@ -45,14 +45,14 @@ static void to_panel(const picture *c, int panel, const double p[3], double out[
     out[1] = tame(PANEL * 0.5 - (at[1] - c->center[panel][1]) * c->scale);
 }
 
-/* One more corner of a path; `command` is M, L, or h0 behind it for a dot. */
+/* Next point of a path; `command` is M, L, or h0 afterwards for a dot. */
 static void add_point(picture *c, int panel, char command, const double p[3]) {
     double at[2];
     to_panel(c, panel, p, at);
     qb__text_add(&c->svg, "%c%.1f %.1f", command, at[0], at[1]);
 }
 
-/* Beside a point; `left` puts the text's end there, and so does the panel's right edge. */
+/* Text next to a point; with `left`, and at the panel's right edge, the text ends there. */
 static void add_label(picture *c, int panel, const double p[3], bool left, double down, const char *text) {
     double at[2], width = 9.0 * (double)strlen(text);
     to_panel(c, panel, p, at);
@@ -62,7 +62,7 @@ static void add_label(picture *c, int panel, const double p[3], bool left, doubl
                  at[0] + (left ? -12 : 12), fmax(60, fmin(PANEL - 40, at[1] + 5 + down)), text);
 }
 
-/* On the detector: the share of its columns and rows. */
+/* A point of the detector: shares of its columns and rows. */
 static void detector_place(const qb_geometry *g, size_t view, double h, double k, double out[3]) {
     qb__pixel_position(g, view, h * (double)g->columns - 0.5, k * (double)g->rows - 0.5, out);
 }
@@ -76,14 +76,13 @@ static double detector_width(const qb_geometry *g, const qb_view *view) {
     return (double)g->columns * hypot(view->u[0], view->u[1]);
 }
 
-/* Parallel rays get a source where they are easy to see: as far before the origin as the detector
- * is wide. */
+/* Parallel rays get a visible source: as far in front of the origin as the detector is wide. */
 static void source_of(const qb_geometry *g, const qb_view *view, double out[3]) {
     for (int j = 0; j < 3; j++)
         out[j] = g->beam == QB_BEAM_CONE ? view->source[j] : -detector_width(g, view) * view->source[j];
 }
 
-/* The bounds of all sources, detectors and of the volume, in both panels. */
+/* The bounds of all sources, detectors and the volume, in both panels. */
 static void fit(picture *c, const qb_grid *grid) {
     const qb_geometry *g = c->geometry;
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -110,7 +109,7 @@ static void fit(picture *c, const qb_grid *grid) {
     for (int panel = 0; panel < 2; panel++) seen(panel, at, c->center[panel]);
 }
 
-/* A cylinder whose height falls from the axis to its rim. */
+/* A cylinder whose height decreases from the axis to its edge. */
 static void add_field(picture *c, int panel, const qb_geometry_info *info) {
     double r = info->field_radius, z = info->field_z, at[2];
     double h = 0.5 * info->field_height, k = 0.5 * info->field_height_rim;
@@ -128,7 +127,7 @@ static void add_field(picture *c, int panel, const qb_geometry_info *info) {
     qb__text_add(&c->svg, "Z\"/>\n");
 }
 
-/* Dashed, through the origin, with their names at the ends. */
+/* Dashed axes through the origin, with their names at the ends. */
 static void add_axes(picture *c, int panel) {
     static const char *const names[2][3] = {{"seen from above", "x", "y"}, {"seen from the side", "y", "z"}};
     double at[2];
@@ -206,7 +205,7 @@ static void add_first_view(picture *c, int panel) {
     add_label(c, panel, corner, panel, panel ? -16 : 0, "first detector");
 }
 
-/* 1, 2 or 5 times a power of ten, a fifth of a panel at most. */
+/* 1, 2 or 5 times a power of ten, at most a fifth of a panel. */
 static void add_scale(picture *c) {
     double most = 0.2 * PANEL / c->scale, length = pow(10, floor(log10(most)));
     if (5 * length <= most)

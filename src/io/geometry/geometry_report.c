@@ -136,7 +136,7 @@ static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_
                     reach, info->field_radius);
 }
 
-/* What needs weights, which such a geometry has not. */
+/* Warnings that depend on weights, which such a geometry does not have. */
 static void forget_field(cJSON *root) {
     static const char *const keys[] = {
         "field_radius_mm",     "field_height_mm",    "field_z_mm",      "field_height_at_rim_mm",
@@ -157,7 +157,7 @@ qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, c
     if (!grid) qb_grid_default(geometry, &usual);
     status = qb__geometry_describe(geometry, grid ? qb__grid_field(grid) : 0, &info);
     const bool partly =
-        status == QB_BAD_INPUT && info.pixel_u > 0; /* how the views lie is known, what they see is not */
+        status == QB_BAD_INPUT && info.pixel_u > 0; /* the positions of views are known, but not their field of view */
     if (status != QB_OK && !partly) return status;
     cJSON *root = cJSON_CreateObject(), *problems = NULL;
     add_info(root, geometry, &info);

@@ -37,11 +37,11 @@ static const struct {
 #undef FIELD
 };
 
-/* RTK's own files are three deep. */
+/* RTK's own files have three levels. */
 enum { DEEPEST = 16 };
 
-/* What is read so far. A value stands from where it is written to the end of the file, as in RTK's
- * own reader. The first failure stops the parser. */
+/* State of the parser. A value holds from where it is written to the end of the file, as in RTK's own reader. The first
+ * failure stops the parser. */
 typedef struct reader {
     XML_Parser parser;
     const qb_detector *detector;
@@ -52,7 +52,7 @@ typedef struct reader {
     bool has_gantry, has_sid, has_sdd, has_matrix, in_root, in_projection;
     bool warned_collimation, warned_unknown;
     int depth;
-    size_t room; /* views allocated */
+    size_t room; /* allocated views */
     char text[1024];
     size_t length;
     qb_status status;
@@ -92,9 +92,9 @@ static qb_status grow(reader *r) {
     return QB_OK;
 }
 
-/* Matrices are written with few digits by some programs: what counts is where they put a point's shadow. */
+/* Some programs write matrices with few digits: they are compared by where they project points. */
 static qb_status check_matrix(const reader *r) {
-    const double MOST = 0.1; /* pixels */
+    const double MOST = 0.1; /* in pixels */
     const double away = qb__rtk_departure(&r->now, r->matrix, r->detector);
     if (away <= MOST) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
@@ -115,7 +115,7 @@ static qb_status view_from_fields(reader *r, qb_beam *beam, qb_view *view) {
     return r->has_matrix ? check_matrix(r) : QB_OK;
 }
 
-/* A projection of nothing but its matrix is taken at its word. */
+/* A projection with only a matrix is used without a check. */
 static qb_status end_projection(reader *r) {
     qb_geometry *geometry = r->geometry;
     qb_beam beam;
@@ -182,7 +182,7 @@ static qb_status set_field(reader *r, size_t index) {
     return QB_OK;
 }
 
-/* Jaws: 1.79769e+308 stands for open. */
+/* Collimator jaws: 1.79769e+308 stands for open. */
 static qb_status collimation(reader *r, const char *name) {
     double value;
     char *end;
@@ -233,7 +233,7 @@ static void XMLCALL characters(void *user, const char *text, int length) {
     r->length += (size_t)length;
 }
 
-/* RTK's files have a DOCTYPE but no entities; those are how XML is made to explode. */
+/* RTK's files have a DOCTYPE but no entities, which could expand without limit. */
 static void XMLCALL entity(void *user, const XML_Char *name, int is_parameter, const XML_Char *value, int length,
                            const XML_Char *base, const XML_Char *system, const XML_Char *public_id,
                            const XML_Char *notation) {
@@ -242,7 +242,7 @@ static void XMLCALL entity(void *user, const XML_Char *name, int is_parameter, c
     stop(user, qb__fail(QB_BAD_INPUT, "it declares an entity ('%.40s')", name));
 }
 
-/* What the text was before it was read: qb__text_narrow. */
+/* Kind of the text before it was converted: see qb__text_narrow. */
 static bool says_utf16(const char *text) {
     const char *end = strstr(text, "?>"), *at = strcasestr(text, "utf-16");
     return end && at && at < end;

@@ -8,7 +8,7 @@
 #include "geometry/vector.h"
 #include "io/geometry/geometry_file.h"
 
-/* What RTK's writer puts before the projections where it is the same for all. */
+/* Values that are the same for all projections, which RTK's writer puts before them. */
 static const struct {
     const char *name;
     size_t offset;
@@ -67,7 +67,7 @@ static void add_all(const qb_geometry *geometry, const qb__rtk *list, qb__text *
     qb__text_add(text, "</RTKThreeDCircularGeometry>\n");
 }
 
-/* RTK knows one pitch for all views: it is the image's. */
+/* RTK has one pixel pitch for all views: that of the images. */
 static qb_status check_pitch(const qb_geometry *geometry, size_t i) {
     const qb_view *first = geometry->view, *view = &geometry->view[i];
     double u = qb__norm(view->u) / qb__norm(first->u), v = qb__norm(view->v) / qb__norm(first->v);

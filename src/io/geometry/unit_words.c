@@ -25,7 +25,7 @@ static const unit angles[] = {
     {"degree", DEGREE},
     {"degrees", DEGREE},
     {"\xc2\xb0", DEGREE}, /* the degree sign, in UTF-8 */
-    {"\xc2\xba", DEGREE}, /* the ordinal sign, which many type for it */
+    {"\xc2\xba", DEGREE}, /* the ordinal indicator, which is often typed for it */
     {"\xb0", DEGREE},     /* the degree sign in Latin-1 */
     {"mdeg", 1e-3 * DEGREE},
     {"millidegree", 1e-3 * DEGREE},
@@ -44,7 +44,7 @@ static const unit angles[] = {
     {"microradians", 1e-6},
 };
 
-/* What files put around a unit's name. */
+/* Characters around the name of a unit in files. */
 static bool is_around(char c) { return c && strchr(" \t\r\n\"'[](){}<>", c) != NULL; }
 
 static double find_unit(const unit *units, size_t count, const char *word) {
@@ -74,7 +74,7 @@ bool qb__angles_like_degrees(const double *numbers, size_t count) {
         low = fmin(low, numbers[i]);
         high = fmax(high, numbers[i]);
     }
-    /* The end of the turn may be one of them or not: the span is the turn, or a step less. */
+    /* The angle at the end of the turn may be included or not: the range is the turn, or one step less. */
     const double span = high - low, step = span / (double)(count - 1);
     for (int turn = 180; turn <= 360; turn += 180)
         if (fabs(span + 0.5 * step - turn) <= 0.5 * step + 0.002 * turn) return true;

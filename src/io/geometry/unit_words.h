@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Millimetres of one unit ("um"), radians of one unit ("degrees"); 0 when the word is not known. Capitals, blanks,
- * quotes and brackets around the word do not matter: " [Deg] " is "deg". */
+/* Millimetres of a unit ("um"), radians of a unit ("degrees"); 0 for an unknown word. Case, and blanks, quotes and
+ * brackets around the word, are ignored: " [Deg] " is "deg". */
 double qb__length_unit(const char *word);
 double qb__angle_unit(const char *word);
 
-/* Numbers that are said to be radians: do they make half a turn or a whole one when they are read as degrees? */
+/* Angles stated to be in radians: true if they would make half a turn or a whole one as degrees. */
 bool qb__angles_like_degrees(const double *numbers, size_t count);
 
-/* Degrees or radians: more than eight numbers within a little over 2 pi. */
+/* Guess degrees or radians: more than eight numbers within a little over 2 pi. */
 bool qb__angles_may_be_either(size_t count, double low, double high);
 
 #endif

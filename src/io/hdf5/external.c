@@ -19,7 +19,7 @@ bool qb_external_allow(bool allow) {
     return before;
 }
 
-/* The folder of a path with all links followed; from malloc, NULL with errno set. */
+/* The folder of a path with all links resolved; release with free; NULL with errno. */
 static char *real_folder(const char *path) {
     char *folder = qb__folder_of(path);
     if (!folder) {

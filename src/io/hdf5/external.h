@@ -6,14 +6,14 @@
 
 #include "quickbeam/status.h"
 
-enum { QB__EXTERNAL_NAME = 4096 }; /* bytes of a file's name at most */
+enum { QB__EXTERNAL_NAME = 4096 }; /* longest file name */
 
-/* May `header`, a file, have its data in `file`? In its own folder and below it, elsewhere after qb_external_allow()
- * only. What is called so in the folder may be a link: somebody made it there. QB_BAD_INPUT, and what opening a folder
- * gives. */
+/* Check that `header`, a file, may have its data in `file`: inside its own folder, or elsewhere after
+ * qb_external_allow(). A name inside the folder may be a symbolic link, because its owner made it. QB_BAD_INPUT, and
+ * errors of opening a folder. */
 qb_status qb__external_check(const char *header, const char *file);
-/* Where the HDF5 library finds a file that `file` names: under the folder that the environment variable `prefix` gives,
- * beside the file, or where the program runs. False: nowhere. */
+/* Where the HDF5 library finds the file that `file` names: in the folder of the environment variable `prefix`, in the
+ * folder of the file, or in the working folder. False: nowhere. */
 bool qb__external_find(const char *file, const char *name, const char *prefix, char path[QB__EXTERNAL_NAME]);
 
 #endif

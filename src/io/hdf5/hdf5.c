@@ -17,13 +17,13 @@
 #include "base/status.h"
 #include "io/hdf5/external.h"
 
-/* The library's state is the process's, so its lock has to be, too. */
+/* The state of the HDF5 library is shared by the process, so its lock must be too. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static int depth;
 static H5E_auto2_t printer;
 static void *printer_data;
-static int fault;     /* errno of the system's first fault since the outermost qb__h5_enter(); 0 = none */
-static size_t denied; /* allocations of ours until then that had failed */
+static int fault;     /* errno of the first fault of the system since the outermost qb__h5_enter(); 0 = none */
+static size_t denied; /* failed allocations of this thread at that time */
 
 static herr_t find_fault(unsigned n, const H5E_error2_t *error, void *user) {
     (void)n, (void)user;
@@ -35,24 +35,24 @@ static herr_t find_fault(unsigned n, const H5E_error2_t *error, void *user) {
     return 0;
 }
 
-/* Called by HDF5 at each failure, also at those that we look past because what is sought is optional. */
+/* HDF5 calls this at each failure, also at those that are ignored because an item is optional. */
 static herr_t notice(hid_t stack, void *user) {
     H5Ewalk2(stack, H5E_WALK_UPWARD, find_fault, user);
     return 0;
 }
 
 static void start(void) {
-    /* A file that could not be written stays open inside HDF5, which would write it again when the process exits,
-     * and crash (1.10). We close what we open; where another part of the program started HDF5, its way stays. */
+    /* A file that could not be written stays open inside HDF5, which would write it again when the process exits, and
+     * crash (1.10). We close what we open. If another part of the program started HDF5, its behaviour is kept. */
     H5dont_atexit();
-    /* What HDF5 frees goes back at once: its own lists would not show in any forecast. */
+    /* Memory that HDF5 frees is returned at once, because its own free lists are in no forecast. */
     H5set_free_list_limits(0, 0, 0, 0, 0, 0);
 }
 
 void qb__h5_enter(void) {
     pthread_mutex_lock(&lock);
     if (depth++) return;
-    static bool started; /* under the lock */
+    static bool started; /* guarded by the lock */
     if (!started) start();
     started = true;
     fault = 0;
@@ -93,9 +93,8 @@ qb_status qb__h5_fail(qb_status status, const char *path, const char *what) {
     return qb__fail(status, "%s: %s: %s", path, what, words);
 }
 
-/* HDF5's cache of where things lie counts them as they are in the file, where they take an eighth of what they take in
- * memory, and would grow to 32 MiB of those where there are many chunks. Chunks are read in their order, so that more
- * than a few of these gain nothing. */
+/* HDF5's metadata cache counts entries by their size in the file, which is an eighth of their size in memory, and would
+ * grow to 32 MiB of those with many chunks. Chunks are read in order, so a small cache is enough. */
 static hid_t small_index(void) {
     H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -110,7 +109,7 @@ static hid_t small_index(void) {
     return access;
 }
 
-/* Why the library could not open it, with what helps. Before any other call of its. */
+/* Why the library could not open the file, with the remedy. Call it before any other function of the library. */
 static qb_status open_failed(const char *path, uint64_t bytes) {
     char words[200] = "";
     unsigned long long end, stored;
@@ -150,7 +149,8 @@ qb_status qb__h5_open(const char *path, hid_t *file) {
     hid_t access = small_index();
     *file = H5Fopen(path, H5F_ACC_RDONLY, access);
     status = *file >= 0 ? QB_OK : open_failed(path, bytes);
-    if (status != QB_OK && strstr(qb_detail(), "is being written")) { /* as detectors write, for readers meanwhile */
+    /* as detectors write files that others read at the same time */
+    if (status != QB_OK && strstr(qb_detail(), "is being written")) {
         *file = H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
         if (*file >= 0) status = QB_OK;
     }
@@ -163,7 +163,8 @@ bool qb__h5_being_written(hid_t file) {
     return H5Fget_intent(file, &how) >= 0 && how & H5F_ACC_SWMR_READ;
 }
 
-/* Does a link lead into another file that is none, as a pipe, which HDF5 would open and wait for? Links of names lead on. */
+/* True if a link leads to a file that is not a regular one, such as a pipe, which HDF5 would open and wait for. Soft
+ * links are followed. */
 static bool leads_to_no_file(hid_t outer, const char *name) {
     static _Thread_local int depth_of_links;
     H5L_info_t link;
@@ -177,7 +178,7 @@ static bool leads_to_no_file(hid_t outer, const char *name) {
         return false;
     value[link.u.val_size] = 0;
     if (link.type == H5L_TYPE_SOFT) {
-        if (depth_of_links > 16) return true; /* in a circle */
+        if (depth_of_links > 16) return true; /* probably a circle */
         hid_t root = *value == '/' ? H5Gopen2(outer, "/", H5P_DEFAULT) : H5I_INVALID_HID;
         depth_of_links++;
         const bool nowhere = qb__h5_look(root >= 0 ? root : outer, value) < 0;
@@ -192,7 +193,7 @@ static bool leads_to_no_file(hid_t outer, const char *name) {
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
 
-/* HDF5 wants each step of a path proved before the next. One step; *inner is the object there, to be closed. */
+/* HDF5 needs each step of a path to be checked before the next. One step; *inner is the object there, to be closed. */
 static int step_into(hid_t outer, const char *name, bool last, hid_t *inner) {
     *inner = H5I_INVALID_HID;
     H5O_info_t object;
@@ -246,7 +247,7 @@ bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]) {
     return good;
 }
 
-/* Bytes of all its values; 0 when that cannot be told. */
+/* Bytes of all its values; 0 if unknown. */
 static uint64_t bytes_of(hid_t set) {
     hid_t space = H5Dget_space(set), type = H5Dget_type(set);
     const hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
@@ -257,8 +258,8 @@ static uint64_t bytes_of(hid_t set) {
     return bytes;
 }
 
-/* One file with raw data, of which `wanted` bytes from `offset` on are the dataset's: all of them must be there, since
- * HDF5 reads what is missing as zeros, and would wait for a pipe. */
+/* A file of raw data, of which the dataset needs `wanted` bytes from `offset` on: all must exist, because HDF5 reads
+ * missing ones as zeros, and would wait for a pipe. */
 static qb_status check_raw(const char *header, const char *name, uint64_t offset, uint64_t wanted) {
     struct stat about;
     qb_status status = qb__external_check(header, name);
@@ -283,7 +284,7 @@ qb_status qb__h5_check_external(hid_t set) {
         status = qb__h5_fail(QB_BAD_INPUT, "a file", "its name");
     uint64_t left = count > 0 ? bytes_of(set) : 0;
     for (int i = 0; i < count && status == QB_OK; i++) {
-        /* Names are relative to where the program runs. One too long comes without its end. */
+        /* Names are relative to the working folder. A name that is too long comes without its end. */
         if (H5Pget_external(how, (unsigned)i, sizeof name, name, &offset, &bytes) < 0) {
             status = qb__h5_fail(QB_BAD_INPUT, header, "its external storage");
             break;
@@ -331,7 +332,7 @@ qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t 
     return status;
 }
 
-/* Fixed and variable strings differ in who owns the bytes. */
+/* Strings of fixed and variable length differ in the owner of their memory. */
 static bool read_text(hid_t object, hid_t type, hid_t space, bool attribute, char *text, size_t size) {
     hssize_t points = H5Sget_simple_extent_npoints(space);
     if (H5Tget_class(type) != H5T_STRING || points != 1) return false;
@@ -392,5 +393,5 @@ bool qb__h5_number(hid_t file, const char *path, const char *attribute, double *
 }
 
 #else
-typedef int qb__no_hdf5; /* an empty file is no C */
+typedef int qb__no_hdf5; /* an empty file is not valid C */
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What phase retrieval needs of a beam and HDF5 files state: its energy, and the distance from the object to the detector. */
+/* Beam data in HDF5 files that phase retrieval needs: energy, and distance from object to detector. */
 #ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <strings.h>

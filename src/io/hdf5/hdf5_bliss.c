@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Raw files of bliss, ESRF's control system: a group for each scan of a sequence, 1.1 darks, 2.1 flats, 3.1 views, ...
- * Each has `title` (or technique/image_key) and a detector's stack under instrument/NAME/data; motors are under measurement. */
+/* Raw files of bliss, ESRF's control system: a group for each scan of a sequence: 1.1 darks, 2.1 flats, 3.1 views, ...
+ * Each has `title` (or technique/image_key) and a detector's stack under instrument/NAME/data; motors are under
+ * measurement. */
 #ifdef QB_HAVE_HDF5
 #include <ctype.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ typedef struct sequence {
     size_t count;
 } sequence;
 
-/* "/12.1/instrument/pcoedge/data": the length of "/12.1"; 0 for other paths. */
+/* The length of "/12.1" in "/12.1/instrument/pcoedge/data"; 0 for other paths. */
 static size_t group_of(const char *path) {
     size_t n = 1 + strspn(path + 1, "0123456789");
     if (n == 1 || path[n] != '.') return 0;
@@ -62,7 +63,7 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* A detector's stack of each group, the one under instrument before its link under measurement. */
+/* The detector's stack of each group; under instrument rather than its link under measurement. */
 static void list_scans(hid_t file, const char *name, const qb__h5_map *map, sequence *s) {
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < map->arrays.count && s->count < SCANS; i++) {
@@ -111,7 +112,7 @@ static qb_status open_kind(hid_t file, const char *name, const sequence *s, kind
     return status;
 }
 
-/* The rotation of a group, as long as its stack; false where no motor that is known is. */
+/* The rotation angles of a group, as many as images; false if there is no known motor. */
 static bool find_motor(hid_t file, const char *group, size_t frames, char path[128]) {
     static const char *const motors[] = {"rotm",     "mhsrot", "hsrot",     "mrsrot", "hrsrot", "srot",
                                          "srot_eh2", "diffrz", "hrrz_trig", "rot",    "somega"};
@@ -129,7 +130,7 @@ static bool find_motor(hid_t file, const char *group, size_t frames, char path[1
     return false;
 }
 
-/* Of all groups of views, one behind the other. */
+/* Angles of all groups of views, one after the other. */
 static qb_status read_angles(hid_t file, const char *name, const sequence *s, qb__scan_parts *parts) {
     double *all;
     size_t used = 0;
@@ -139,7 +140,7 @@ static qb_status read_angles(hid_t file, const char *name, const sequence *s, qb
         int rank;
         size_t shape[3];
         if (s->scan[i].kind != VIEWS || !qb__h5_shape(file, s->scan[i].data, &rank, shape)) continue;
-        if (!find_motor(file, s->scan[i].group, shape[0], path)) goto out; /* whoever needs angles will say so */
+        if (!find_motor(file, s->scan[i].group, shape[0], path)) goto out; /* reported when angles are needed */
         status = qb__h5_angles(file, name, path, parts);
         if (status != QB_OK || used + parts->angle_count > parts->data.count) goto out;
         memcpy(all + used, parts->angles, parts->angle_count * sizeof *all);
@@ -160,7 +161,7 @@ out:
     return QB_OK;
 }
 
-/* Each begins with a group that has no images. */
+/* Each sequence begins with a group without images. */
 static size_t count_sequences(hid_t file) {
     static const char *const begins[] = {"tomo:",     "fulltomo",    "fullturn", "halfturn", "sequence_of_scans",
                                          "multitomo", "backandforth"};

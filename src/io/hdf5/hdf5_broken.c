@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Datasets that the HDF5 library cannot open. On its way to an error it may read beyond its memory (seen where the list of a virtual
- * dataset is malformed), so that whether it crashes is chance. The process that tries a file first therefore names the datasets that failed
- * in it, and this process does not open them at all. */
+/* Datasets that the HDF5 library cannot open. On its way to an error it may read outside its memory (seen with a
+ * malformed list of a virtual dataset), so that a crash depends on chance. Therefore the process that tries a file
+ * first reports the datasets that failed, and this process does not open them. */
 #include "io/hdf5/hdf5_broken.h"
 
 #ifdef QB_HAVE_HDF5
@@ -15,7 +15,9 @@
 
 enum { NAME = 2048, LIST_MOST = 1 << 20 };
 
-/* "FILE\nDATASET\n" one behind the other; the process's, as HDF5's own state. */
+/* "FILE
+ * DATASET
+ * " entries; shared by the process, as HDF5's own state. */
 static struct {
     pthread_mutex_t lock;
     bool telling;
@@ -25,7 +27,7 @@ static struct {
 
 void qb__h5_tell_broken(void) { broken.telling = true; }
 
-/* False where a name is too long or has a line's end in it: such a dataset is opened as ever. */
+/* False if a name is too long or contains a line break: such a dataset is opened as usual. */
 static bool name_of(hid_t place, const char *path, char *text, size_t size) {
     char file[NAME], group[NAME] = "";
     if (H5Fget_name(place, file, sizeof file) < 0) return false;

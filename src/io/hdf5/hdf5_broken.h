@@ -7,13 +7,13 @@
 #ifdef QB_HAVE_HDF5
 #include <hdf5.h>
 
-/* H5Dopen2, but for datasets that failed to open when the file was tried: these are not opened here. */
+/* H5Dopen2, except for datasets that failed when the file was tried: those fail here without opening. */
 hid_t qb__h5_dataset(hid_t place, const char *path);
-/* In the process that tries a file: names of those that fail go to its standard output. */
+/* In the process that tries a file: print the names of those that fail to standard output. */
 void qb__h5_tell_broken(void);
-/* What such a process wrote there. */
+/* Store what such a process printed. */
 void qb__h5_note_broken(const char *list, size_t bytes);
-/* A file of this name is tried anew. */
+/* Forget a file that will be tried again. */
 void qb__h5_forget_broken(const char *path);
 #endif
 

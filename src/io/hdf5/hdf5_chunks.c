@@ -10,17 +10,17 @@
 #include "base/status.h"
 #include "io/layer/gather.h"
 
-/* Codecs make what they cannot pack a little longer, never this much. */
+/* Codecs make incompressible data a little longer, but never by this factor. */
 static size_t stored_most(const qb__h5_chunks *chunks) { return chunks->bytes + chunks->bytes / 8 + 4096; }
 
 static bool is_packed(const qb__h5_chunks *chunks) { return chunks->codec != QB__CODEC_NONE; }
 
 size_t qb__h5_chunks_memory(const qb__h5_chunks *chunks) {
-    enum { OWN = 64 << 10 }; /* the codec's */
+    enum { OWN = 64 << 10 }; /* memory of the codec itself */
     return stored_most(chunks) + (is_packed(chunks) ? chunks->bytes + OWN : 0);
 }
 
-/* The filter as a codec of ours; NONE: it is none, or this build has no such library. */
+/* The filter as one of our codecs; NONE: unknown, or this build lacks the library. */
 static qb__codec_kind codec_of(H5Z_filter_t filter, const unsigned *value, size_t values, size_t size) {
     enum { WITH_LZ4 = 2 };
     static const struct {
@@ -33,7 +33,7 @@ static qb__codec_kind codec_of(H5Z_filter_t filter, const unsigned *value, size_
                  {32015, QB__CODEC_ZSTD}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].filter != filter || !qb__codec_has(known[i].codec)) continue;
-        /* Bitshuffle says of which numbers the bits are, and by which codec they are packed then. */
+        /* Bitshuffle's parameters name the size of numbers and the codec. */
         if (known[i].codec == QB__CODEC_BITSHUFFLE_LZ4 && (values < 5 || value[2] != size || value[4] != WITH_LZ4))
             continue;
         return known[i].codec;
@@ -66,7 +66,7 @@ bool qb__h5_chunks_known(hid_t plist, const size_t chunk[3], size_t size, qb__h5
     return true;
 }
 
-/* One read(): the chunks that the region touches, layers of images x rows of chunks x columns of chunks. */
+/* One read(): the chunks that the region touches: layers of images x rows of chunks x columns of chunks. */
 typedef struct sweep {
     const qb__h5_chunks *chunks;
     hid_t set;
@@ -74,8 +74,8 @@ typedef struct sweep {
     const qb__source *source;
     const qb__region *region;
     char *out;
-    size_t size, layers, downs, acrosses; /* of a number; of chunks */
-    char *memory;                         /* of each worker: a chunk as it is stored, and unpacked */
+    size_t size, layers, downs, acrosses; /* bytes of a number; numbers of chunks */
+    char *memory;                         /* per worker: a chunk as stored, and unpacked */
 } sweep;
 
 static qb_status bad_chunk(const sweep *s, const hsize_t at[3], const char *why) {
@@ -84,7 +84,7 @@ static qb_status bad_chunk(const sweep *s, const hsize_t at[3], const char *why)
                     why);
 }
 
-/* What is stored; the lock is held for as long as that takes. */
+/* Get the stored chunk; the lock is held only for this. */
 static qb_status fetch_locked(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {
     hsize_t stored = 0;
     const hsize_t *place = at + 3 - s->rank;
@@ -124,13 +124,13 @@ static qb_status unpack(const sweep *s, const hsize_t at[3], char *raw, size_t b
     return bytes == s->chunks->bytes ? QB_OK : bad_chunk(s, at, "it is not as long as a chunk");
 }
 
-/* The first of the region's images that is at least `image`, and how many there are in all at most. */
+/* The first of the region's images with an index of at least `image`, and the number of images up to a limit. */
 static size_t index_from(const qb__region *region, size_t image) {
     if (image <= region->first) return 0;
     return qb__smaller(qb__ceil_div(image - region->first, region->step), region->count);
 }
 
-/* The part of a chunk that lies in the region, to its place. */
+/* Copy the part of a chunk that lies in the region. */
 static void place(const sweep *s, const hsize_t at[3], const char *chunk, bool shuffled) {
     const qb__source *source = s->source;
     const qb__region *region = s->region;
@@ -151,7 +151,7 @@ static void place(const sweep *s, const hsize_t at[3], const char *chunk, bool s
     }
 }
 
-/* Images closer than a chunk is thick touch every layer between them, others one each. */
+/* Images closer together than a chunk's thickness touch every layer between them; others touch one each. */
 static size_t layer_of(const sweep *s, size_t n) {
     const size_t thick = s->source->chunk[0];
     if (s->region->step <= thick) return s->region->first / thick + n;
@@ -186,7 +186,7 @@ qb_status qb__h5_chunks_read(const qb__h5_chunks *chunks, hid_t set, int rank, c
     s.acrosses = qb__ceil_div(source->shape[2], shape[2]);
     const size_t pieces = s.layers * s.downs * s.acrosses;
     size_t threads = qb__smaller(source->threads, pieces);
-    /* Small chunks: fewer threads than would take longer to start. */
+    /* Small chunks: do not use more threads than are worth starting. */
     threads = qb__smaller(threads, 1 + pieces * chunks->bytes / (QB__PIECE_LEAST / 4));
     qb_status status = qb__alloc(threads, qb__h5_chunks_memory(chunks), &s.memory);
     if (status == QB_OK) status = qb__share(threads, pieces, read_chunk, &s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an NXtomo entry says of its detector and source: pixels, distances, the axis, images that are mirrored. */
+/* Detector and source in an NXtomo entry: pixels, distances, the axis, mirrored images. */
 #ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
 
-/* The first number of a dataset; NAN: none. One that is there and cannot be used is noted. */
+/* The first number of a dataset; NAN: none. One that exists but cannot be used is noted. */
 static double number_at(hid_t file, const char *name, const char *path, qb__notes *notes) {
     char why[QB__H5_WHY];
     double value;
@@ -18,7 +18,7 @@ static double number_at(hid_t file, const char *name, const char *path, qb__note
     return value;
 }
 
-/* In mm. 0: none; a wrong one of the detector is noted with the beam's. */
+/* In mm. 0: none; a wrong one of the detector is noted with the beam's data. */
 static double length_at(hid_t file, const char *name, const char *path, qb__notes *notes) {
     char why[QB__H5_WHY];
     return qb__h5_first_of(file, name, (const char *const[]){path, NULL}, &qb__h5_distance, notes, why);
@@ -69,7 +69,7 @@ static qb_status mirror_all(qb__scan_parts *parts, bool columns, bool rows) {
     return status;
 }
 
-/* Turns of the panel by half a turn, which programs mean differently. */
+/* Rotations of the detector by half a turn, which programs define differently. */
 static void note_turns(hid_t file, const char *name, const char *detector, qb__notes *notes) {
     static const char *const axes[] = {"rx", "ry", "rz"};
     for (int i = 0; i < 3; i++) {
@@ -104,7 +104,7 @@ static qb_status read_flips(hid_t file, const char *name, const char *detector, 
     return mirror_all(parts, flipped[0], flipped[1]);
 }
 
-/* A column of the images as they are stored; what a motor says is counted from their middle. */
+/* A column of the stored images; motor positions count from their middle. */
 static void read_axis(hid_t file, const char *name, const char *detector, bool mirrored, qb__scan_parts *parts) {
     char stated[400], motor[400];
     snprintf(stated, sizeof stated, "%s/x_rotation_axis_pixel_position", detector);

@@ -9,11 +9,11 @@
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
 
-/* More views than this no scan has; asking for memory stops here. */
+/* limit for the number of views, and so for memory */
 enum { ANGLES_MOST = 1 << 24 };
 
-/* Radians of one number. Where the file does not say, degrees. A unit that is not known, that the numbers contradict, or that is
- * missing where they could be either, must be given by whoever knows. */
+/* The factor from the file's unit to radians. Without a unit, degrees. The user must give a unit that is unknown, that
+ * the numbers contradict, or that is missing when both are possible. */
 static double angle_factor(hid_t file, const char *path, const double *values, size_t count, qb__scan_parts *parts) {
     char units[32];
     const bool said = qb__h5_text(file, path, "units", units, sizeof units) && *units;
@@ -77,12 +77,12 @@ void qb__h5_pixels(hid_t file, const char *name, const char *const *x, const cha
     qb__h5_pixel(file, name, x, parts);
 }
 
-/* Data of which the views are the last axis, with fields [frame][row][column] or of the same order. */
+/* Data with views as the last axis, with flats and darks [frame][row][column] or in the same order. */
 static bool is_reversed(const size_t field[3], const size_t data[3]) {
     return (field[1] == data[1] && field[2] == data[0]) || (field[0] == data[0] && field[1] == data[1]);
 }
 
-/* When the flats were taken, where the file says so. */
+/* The times of the flats, if the file states them. */
 static void read_flat_views(hid_t file, const char *name, const char *group, qb__scan_parts *parts) {
     char path[600];
     int rank;
@@ -97,8 +97,8 @@ static void read_flat_views(hid_t file, const char *name, const char *group, qb_
         parts->flat_views = views;
 }
 
-/* A field stack, unless others are given. Only one that is not there is absent: counts without what is there but
- * cannot be used would become another volume. */
+/* A stack of flats or darks, unless others are given. Only a missing stack counts as absent: ignoring one that exists
+ * but cannot be used would give a wrong volume. */
 static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given,
                              bool sinogram, qb__scan_parts *parts, qb__frames *fields) {
     char path[600];
@@ -107,7 +107,7 @@ static qb_status open_fields(hid_t file, const char *name, const char *group, co
     snprintf(path, sizeof path, "%s/%s", group, child);
     int there = given ? 0 : qb__h5_look(file, path);
     if (there == 0 || (qb__h5_shape(file, path, &rank, own) && rank == 3 && own[0] == 0))
-        return QB_OK; /* 0 frames are none */
+        return QB_OK; /* 0 frames count as none */
     const size_t *data = parts->data.source->shape, n[3] = {data[0], sinogram ? data[0] : data[1], data[2]};
     qb__source *source = NULL;
     qb_status status = there < 0 ? qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere", name, path)
@@ -167,7 +167,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     qb__h5_number(file, path, "rotation_axis_column", &parts->center);
     parts->center_holds = true;
     snprintf(path, sizeof path, "%s/theta", group);
-    if (!qb__h5_exists(file, path)) return QB_OK; /* whoever needs angles will say so */
+    if (!qb__h5_exists(file, path)) return QB_OK; /* reported when angles are needed */
     if (qb__h5_angles(file, name, path, parts) != QB_OK)
         qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
     return QB_OK;

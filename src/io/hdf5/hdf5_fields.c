@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Flats and darks of an HDF5 file that is given for them: another scan, a stack of images, one dataset of a file, or the
- * means that tomoscan and nabu keep ("reduced": /ENTRY/flats/0, /ENTRY/flats/1500, an image each). */
+/* Flats and darks from an HDF5 file given for them: another scan, a stack of images, a dataset of a file, or the means
+ * of tomoscan and nabu ("reduced": /ENTRY/flats/0, /ENTRY/flats/1500, an image each). */
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/formats.h"
@@ -17,7 +17,7 @@ static qb_status open_stack(hid_t file, const char *name, const char *path, qb__
     return status;
 }
 
-/* PATH is below GROUP, directly, and called by a number. */
+/* True if PATH is a direct child of GROUP with a number as its name. */
 static bool is_numbered_child(const char *path, const char *group) {
     const size_t n = strlen(group);
     if (strncmp(path, group, n) != 0 || path[n] != '/') return false;
@@ -25,7 +25,7 @@ static bool is_numbered_child(const char *path, const char *group) {
     return digits && !path[n + 1 + digits];
 }
 
-/* All images of a group of means; none is QB_NOT_FOUND. */
+/* All images of a group of means; QB_NOT_FOUND if there is none. */
 static qb_status open_means(hid_t file, const char *name, const char *group, const qb__h5_map *map, qb__frames *out) {
     qb__frames *part;
     size_t n = 0;
@@ -57,7 +57,7 @@ static qb_status find_means(hid_t file, const char *name, const char *below, boo
     return qb__fail(QB_NOT_FOUND, "%s has no group %s of images", name, dark ? "darks" : "flats");
 }
 
-/* Fields of a group by their name there, else its data. */
+/* Fields in a group by their name, else the group's data. */
 static qb_status open_exchange(hid_t file, const char *name, const char *group, bool dark, qb__frames *out) {
     static const char *const children[] = {"data_white", "data_dark", "theta", "data"};
     char path[4][620];
@@ -87,7 +87,7 @@ static qb_status only_array(hid_t file, const char *name, const char *below, con
                     found ? found : "/entry/data");
 }
 
-/* What a named group, or the file, holds. */
+/* Fields in the named group, or in the file. */
 static qb_status of_group(hid_t file, const char *name, const char *group, bool dark, const qb__h5_map *map,
                           qb__frames *out) {
     qb_status status = qb__nxtomo_fields(file, name, *group ? group : NULL, map, dark, out);
@@ -114,7 +114,7 @@ static qb_status find_fields(hid_t file, const char *name, const char *dataset, 
     const bool is_group =
         H5Oget_info_by_name2(file, dataset, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 && info.type == H5O_TYPE_GROUP;
     if (is_group) return of_group(file, name, group, dark, map, out);
-    const qb_status status = qb__nxtomo_fields(file, name, group, map, dark, out); /* the frames of its key */
+    const qb_status status = qb__nxtomo_fields(file, name, group, map, dark, out); /* the frames selected by its key */
     return status == QB_NOT_FOUND ? open_stack(file, name, group, out) : status;
 }
 
@@ -138,7 +138,7 @@ leave:
     return status;
 }
 
-/* Of a path that may be relative to the group it is an attribute of. */
+/* For a path that may be relative to the group of its attribute. */
 static bool follow(hid_t file, char *path, size_t size, const char *attribute) {
     char next[300];
     if (!qb__h5_text(file, *path ? path : "/", attribute, next, sizeof next) || !*next) return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an HDF5 file of ours holds besides its images. */
+/* Everything except images in an HDF5 file that we write. */
 #ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static bool put_fields(hid_t file, const char *path, const qb_array *fields, con
     return good;
 }
 
-/* When flats were taken, as qb__exchange_scan() reads it. */
+/* The times of the flats, in the form that qb__exchange_scan() reads. */
 static bool put_flat_views(hid_t file, const qb_stack *stack) {
     if (!stack->flats || !stack->flat_views) return true;
     hid_t set =
@@ -84,7 +84,7 @@ static bool put_detector(hid_t file, const qb_stack *stack) {
     return good;
 }
 
-/* The images' dataset: room for them, where the parts that have them lie, or chunks. */
+/* The images' dataset: space for them, or links to the parts, or chunks. */
 static hid_t make_data(hid_t file, qb_writer *writer) {
     static const char path[] = "/exchange/data";
     const qb_stack *stack = &writer->stack;

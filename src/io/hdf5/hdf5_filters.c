@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters of HDF5 that are no part of the library: plug-ins, which are looked for in HDF5_PLUGIN_PATH. */
+/* HDF5 filters that are not a part of the library: plug-ins, searched in HDF5_PLUGIN_PATH. */
 #ifdef QB_HAVE_HDF5
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
 /* The HDF Group's list of registered filters. */
 static const struct {
     H5Z_filter_t id;
-    const char *name, *remedy; /* NULL: hdf5plugin has it */
+    const char *name, *remedy; /* NULL: hdf5plugin provides it */
 } known[] = {
     {305, "LZO", ELSEWHERE},
     {307, "BZIP2", NULL},
@@ -28,7 +28,7 @@ static const struct {
     {32026, "Blosc2", NULL},
 };
 
-/* The filters that the first chunk goes without, one bit each: a writer without the plug-in leaves an optional one out. */
+/* The filters that the first chunk skips, one bit each: a writer without the plug-in leaves out an optional filter. */
 static unsigned left_out(hid_t set) {
     hsize_t at[H5S_MAX_RANK], bytes;
     haddr_t address;
@@ -66,7 +66,7 @@ qb_status qb__h5_check_filters(hid_t set, hid_t plist, const char *label) {
     return find_missing(plist, left_out(set), label);
 }
 
-/* The first chunk may go without a filter, because it did not shrink, and later ones not. */
+/* The first chunk may skip a filter, because it did not become smaller, but later ones may not. */
 qb_status qb__h5_blame_filters(hid_t set, const char *label) {
     const hid_t plist = H5Dget_create_plist(set);
     const qb_status status = plist < 0 ? QB_OK : find_missing(plist, 0, label);

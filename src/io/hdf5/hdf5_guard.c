@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The HDF5 library crashes, or never ends, on some malformed files, and no call of its tells which. So each file is
- * first gone through by a process of its own, whose death is only news. That process is a program started anew, not a
- * fork: whoever calls may have threads, and what they hold would stay held in the copy. */
+/* The HDF5 library crashes, or never ends, on some malformed files, and no call of its detects them. So each file is
+ * first read by a separate process, whose crash is only an error here. That process is a program that is started anew,
+ * not a fork: the caller may have threads, whose locks would stay locked in the copy. */
 #include "io/hdf5/hdf5_guard.h"
 
 #ifdef QB_HAVE_HDF5
@@ -22,18 +22,18 @@
 #include "io/hdf5/hdf5_broken.h"
 #include "io/hdf5/hdf5_reader.h"
 
-/* One trial for a file, as long as it stays what it was. */
+/* The result of a trial, valid as long as the file does not change. */
 typedef struct proof {
     dev_t device;
     ino_t inode;
     off_t bytes;
     struct timespec changed;
-    uint64_t dataset; /* a hash of its name */
+    uint64_t dataset; /* hash of its name */
 } proof;
 
 enum { PROOFS = 32 };
 
-/* As HDF5's own state, the process's. */
+/* Shared by the process, as HDF5's own state. */
 static struct {
     pthread_mutex_t lock;
     const char *program, *argument;
@@ -93,10 +93,10 @@ qb_status qb__h5_guard_start(const char *path, const char *dataset, const char *
     posix_spawn_file_actions_destroy(&actions);
     if (!error) return QB_OK;
     qb_status status = qb__fail_errno(error, "starting the trial of", path);
-    return status == QB_NOT_FOUND ? QB_IO : status; /* it is not the file that is not there */
+    return status == QB_NOT_FOUND ? QB_IO : status; /* the file itself exists */
 }
 
-/* With its end of a pipe as its output: that closes when it ends, however it does. */
+/* Its output is a pipe, which closes when the process ends, for any reason. */
 static qb_status start(const char *path, const char *dataset, pid_t *child, int *output) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return qb__fail_errno(errno, "starting the trial of", path);
@@ -107,7 +107,7 @@ static qb_status start(const char *path, const char *dataset, pid_t *child, int 
     return status;
 }
 
-/* What it says of datasets, until it ends. False when that takes too long; it is ended then. */
+/* Read its output until it ends. False if that takes too long; then it is killed. */
 static bool listen_to(pid_t child, int output) {
     struct pollfd end = {.fd = output, .events = POLLIN};
     char said[1 << 16];
@@ -116,7 +116,7 @@ static bool listen_to(pid_t child, int output) {
     ssize_t n = -1;
     while (n != 0 && (left = until - qb__now()) > 0) {
         if (poll(&end, 1, (int)(left * 1000) + 1) <= 0) continue;
-        n = read(output, said + bytes, sizeof said - bytes - 1); /* 0 is its end, and a list that is too long */
+        n = read(output, said + bytes, sizeof said - bytes - 1); /* 0 is the end, or a list that is too long */
         if (n > 0) bytes += (size_t)n;
     }
     if (n != 0) kill(child, SIGKILL);
@@ -144,12 +144,12 @@ qb_status qb__h5_guard_end(pid_t child, const char *path, bool in_time) {
     if (WEXITSTATUS(how))
         return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library fails on it (exit code %d)", path,
                         WEXITSTATUS(how));
-    return QB_OK; /* it ended in order: also where it found errors, which will be found again, with words */
+    return QB_OK; /* it ended normally, perhaps with errors, which are found and reported again */
 }
 
 static qb_status try_in_child(const char *path, const char *dataset) {
     struct stat about;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return QB_OK; /* said by whoever opens it */
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return QB_OK; /* reported when the file is opened */
     const proof one = {about.st_dev, about.st_ino, about.st_size, about.st_mtim, hash_of(dataset)};
     if (is_proven(&one)) return QB_OK;
     pid_t child;

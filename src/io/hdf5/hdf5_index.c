@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The index of a dataset's chunks, written as the HDF5 File Format Specification 3.0 says: a tree of nodes "TREE" (III.A.1, version 1)
- * behind the chunks, to which the dataset's layout message (IV.A.2.i, version 3) and the superblock (II.A, version 0) then lead. HDF5
- * itself could append a chunk only by one thread, and would leave no readable file when it is killed. */
+/* The index of a dataset's chunks, written as in the HDF5 File Format Specification 3.0: a tree of nodes "TREE"
+ * (III.A.1, version 1) after the chunks, to which the dataset's layout message (IV.A.2.i, version 3) and the superblock
+ * (II.A, version 0) then point. HDF5 itself can append chunks only in one thread, and leaves no readable file if it is
+ * killed. */
 #ifdef QB_HAVE_HDF5
 #include <string.h>
 
@@ -13,13 +14,13 @@
 
 enum {
     RANK = 3,
-    CHILDREN = 64, /* of a node: twice the superblock's K, which is 32 where it does not say */
+    CHILDREN = 64, /* of a node: twice the superblock's K, which is 32 by default */
     KEY = 4 + 4 + 8 * (RANK + 1),
     NODE = 24 + 8 * CHILDREN + KEY * (CHILDREN + 1),
     LEVELS_MOST = 12,
-    END_AT = 40, /* of the superblock: the end of the file */
+    END_AT = 40, /* offset in the superblock of the end of the file */
     LAYOUT = 8,
-    MORE = 16, /* kinds of header messages: layout, continuation */
+    MORE = 16, /* types of header messages: layout, continuation */
 };
 
 static void put(unsigned char *to, uint64_t value, int bytes) {
@@ -40,7 +41,7 @@ static qb_status unknown(const char *path, const char *what) {
 
 /* ---- the dataset's header ---- */
 
-/* Where the address of the chunks' index stands. */
+/* Find the address of the chunks' index. */
 static qb_status find_layout(int fd, const char *path, uint64_t header, uint64_t *at) {
     enum { PREFIX = 16, MESSAGE = 8, BYTES_MOST = 1 << 16, BLOCKS_MOST = 8 };
     unsigned char start[PREFIX], *block = NULL;
@@ -90,14 +91,14 @@ typedef struct tree {
     const char *path;
     const qb__h5_packed *packed;
     size_t chunks;
-    uint64_t level[LEVELS_MOST]; /* where the nodes of each begin */
+    uint64_t level[LEVELS_MOST]; /* start of the nodes of each level */
 } tree;
 
 static qb_status place_of(const tree *t, size_t chunk, qb__h5_place *place) {
     return qb__pread_all(t->packed->list, t->path, place, sizeof *place, chunk * sizeof *place);
 }
 
-/* Of a chunk, or with `past` of what comes behind the last. */
+/* Key of a chunk, or with `past` of the position after the last. */
 static void put_key(const tree *t, size_t chunk, uint64_t bytes, bool past, unsigned char *to) {
     const qb__h5_packed *p = t->packed;
     const size_t at[RANK] = {chunk / p->across / p->down, chunk / p->across % p->down, chunk % p->across};

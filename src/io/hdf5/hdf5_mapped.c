@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a virtual dataset is made of. The HDF5 library reads a source that is missing, cut short or not HDF5 at all as
- * the fill value, and says nothing. So each source is opened and compared with what the mapping says of it, and images
- * to which no mapping leads are counted. */
+/* The sources of a virtual dataset. The HDF5 library silently reads a source that is missing, truncated or not HDF5 as
+ * the fill value. So each source is opened and compared with its mapping, and images without a mapping are counted. */
 #ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +17,14 @@
 
 enum { NAME_MOST = QB__EXTERNAL_NAME, NESTED_MOST = 8, BLOCKS_MOST = 1 << 20, IMAGES_MOST = 1 << 26 };
 
-/* One mapping of the dataset, and the file that is open for it. */
+/* A mapping of the dataset, and its open file. */
 typedef struct mapping {
     hid_t plist;
     size_t index;
-    const char *label, *file; /* of the dataset; the file that it is in */
+    const char *label, *file; /* name of the dataset; its file */
     qb__h5_open_source *open;
-    hid_t wanted, from; /* where its values go, and which of the source they are */
-    hid_t source;       /* the file `path` that is open; several mappings often lead to the same one */
+    hid_t wanted, from; /* destination of its values; selection of the source */
+    hid_t source;       /* the open file `path`; several mappings often use the same one */
     char path[NAME_MOST], name[NAME_MOST], dataset[NAME_MOST];
 } mapping;
 
@@ -47,7 +46,7 @@ static bool expand(const char *pattern, size_t block, char out[NAME_MOST], bool 
     return true;
 }
 
-/* The file of a mapping's source, found and open in m->source. */
+/* Find and open the file of a mapping's source, in m->source. */
 static qb_status open_file(mapping *m, const char *name) {
     char path[NAME_MOST];
     if (strcmp(name, ".") == 0)
@@ -62,8 +61,8 @@ static qb_status open_file(mapping *m, const char *name) {
     return status == QB_OK ? QB_OK : qb__fail_in(status, "%s takes images from another file", m->label);
 }
 
-/* The source must reach as far as what is taken of it. Where that is all of it, the file does not say its shape: it must
- * bring as many values as are wanted. */
+/* The source must be as large as the selection. If all of it is selected, the file does not state its shape: it must
+ * then have as many values as the destination. */
 static qb_status compare(const mapping *m, const char *dataset) {
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK], have[H5S_MAX_RANK];
     qb_status status = QB_OK;
@@ -90,7 +89,7 @@ static qb_status compare(const mapping *m, const char *dataset) {
     return status;
 }
 
-/* Opening a source of images as a scan's own looks into all that may be wrong with it, also further virtual datasets. */
+/* Opening a source of images as a scan would check everything in it, including other virtual datasets. */
 static qb_status open_images(mapping *m, const char *name, const char *dataset, qb__source *whole) {
     static _Thread_local int nested;
     int rank = 0;
@@ -118,12 +117,12 @@ static qb_status open_images(mapping *m, const char *name, const char *dataset, 
     return status;
 }
 
-/* Values that a block of images first..end-1 brings for each of them. */
+/* Values per image that a block of images first..end-1 has. */
 static void cover(uint64_t *covered, size_t images, hsize_t first, hsize_t end, uint64_t values) {
     for (hsize_t i = first; i < end && i < images; i++) covered[i] += values;
 }
 
-/* Adds up how many values of each image the mapping brings. *blocks: those along the first axis. */
+/* Add the values per image that the mapping provides. *blocks: number along the first axis. */
 static qb_status add_covered(const mapping *m, int rank, const qb__source *whole, uint64_t *covered, size_t *blocks) {
     hsize_t start[3] = {0}, stride[3] = {1, 1, 1}, count[3] = {1, 1, 1}, block[3] = {1, 1, 1};
     const int skip = 3 - rank;
@@ -136,7 +135,7 @@ static qb_status add_covered(const mapping *m, int rank, const qb__source *whole
     if (how == H5S_SEL_HYPERSLABS && H5Sis_regular_hyperslab(m->wanted) > 0) {
         if (H5Sget_regular_hyperslab(m->wanted, start + skip, stride + skip, count + skip, block + skip) < 0)
             return qb__h5_fail(QB_BAD_INPUT, m->label, "where its parts go");
-        for (int i = 0; i < 3; i++) { /* without an end: as far as the dataset reaches */
+        for (int i = 0; i < 3; i++) { /* unlimited: up to the size of the dataset */
             if (count[i] == H5S_UNLIMITED)
                 count[i] = stride[i] ? qb__ceil_div(qb__larger(whole->shape[i], start[i]) - start[i], stride[i]) : 0;
             if (block[i] == H5S_UNLIMITED) block[i] = qb__larger(whole->shape[i], start[i]) - start[i];
@@ -188,7 +187,7 @@ out:
     return status;
 }
 
-/* Images that are not whole, as a list of flags; NULL where all are. */
+/* Flags of incomplete images; NULL if all are complete. */
 static qb_status find_holes(qb__source *whole, const uint64_t *covered) {
     const uint64_t values = whole->shape[1] * (uint64_t)whole->shape[2];
     size_t missing = 0, first = 0;

@@ -10,10 +10,10 @@
 
 enum { FRAMES_MOST = 1 << 24 };
 
-/* Where the frames of an NXtomo entry, or of a Diamond file without one, are. */
+/* The frames of an NXtomo entry, or of a Diamond file without one. */
 typedef struct place {
-    char entry[300]; /* "" when no group is called NXtomo */
-    char group[300]; /* holds data and image_key */
+    char entry[300]; /* "" if no group is an NXtomo */
+    char group[300]; /* contains data and image_key */
     char key[340];
     size_t shape[3], keys;
     int score;
@@ -24,7 +24,7 @@ static bool is_below(const char *path, const char *group) {
     return strncmp(path, group, n) == 0 && (path[n] == '/' || path[n] == 0 || n <= 1);
 }
 
-/* An image_key counts when a stack of frames lies beside it. */
+/* An image_key counts if a stack of frames is in the same group. */
 static bool judge(hid_t file, const char *key, const char *entry, const char *below, place *out) {
     char data[340];
     int rank;
@@ -48,7 +48,7 @@ static bool judge(hid_t file, const char *key, const char *entry, const char *be
     return true;
 }
 
-/* The best place; notes say what else there was. */
+/* Choose the best place; notes list the others. */
 static bool find_place(hid_t file, const char *below, const qb__h5_map *map, place *best, qb__notes *notes) {
     char first[300] = "";
     *best = (place){0};
@@ -77,7 +77,7 @@ typedef struct key_kind {
     qb__frames *frames;
 } key_kind;
 
-/* ESRF marks alignment frames -1 in image_key_control; they are no projections. */
+/* ESRF marks alignment frames with -1 in image_key_control; they are not projections. */
 static qb_status apply_control(hid_t file, const char *name, const place *at, double *keys, size_t count,
                                qb__notes *notes) {
     char path[400];
@@ -122,7 +122,7 @@ static qb_status sort_frames(const double *keys, size_t count, qb__scan_parts *p
     return QB_OK;
 }
 
-/* Flats and darks are other frames of the same array, opened anew so that each owns its own. */
+/* Flats and darks are other frames of the same array, opened again so that each owns its own. */
 static qb_status open_frames(hid_t file, const char *name, const char *data, qb__scan_parts *parts) {
     qb__frames *all[] = {&parts->data, &parts->flats, &parts->darks};
     for (size_t k = 0; k < 3; k++) {
@@ -136,7 +136,7 @@ static qb_status open_frames(hid_t file, const char *name, const char *data, qb_
     return QB_OK;
 }
 
-/* The standard's places first, then whatever by its name is a rotation with an angle per frame. */
+/* The standard's paths first, then any dataset that is a rotation by its name with an angle per frame. */
 static bool find_angles(hid_t file, const place *at, const qb__h5_map *map, size_t projections, char path[700],
                         bool *guessed) {
     static const char *const children[] = {"sample/rotation_angle", "data/rotation_angle"};
@@ -163,10 +163,10 @@ static bool find_angles(hid_t file, const place *at, const qb__h5_map *map, size
     return best != NULL;
 }
 
-/* From an angle per frame to one per projection. */
+/* Select the angles of the projections from those of the frames. */
 static void keep_projections(qb__scan_parts *parts, size_t frames) {
     if (parts->angle_count == parts->data.count) return;
-    if (parts->angle_count != frames) return; /* does not fit: said by whoever compares */
+    if (parts->angle_count != frames) return; /* a wrong number is reported when angles are compared */
     for (size_t i = 0; i < parts->data.count; i++) parts->angles[i] = parts->angles[parts->data.index[i]];
     parts->angle_count = parts->data.count;
 }
@@ -185,7 +185,7 @@ static void read_angles(hid_t file, const char *name, const place *at, const qb_
     keep_projections(parts, at->shape[0]);
 }
 
-/* Which frames are views, flats and darks, opened. */
+/* Find the views, flats and darks among the frames, and open them. */
 static qb_status open_kinds(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool views,
                             place *at, qb__scan_parts *parts) {
     if (!find_place(file, below, map, at, &parts->notes))

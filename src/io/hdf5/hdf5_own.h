@@ -5,7 +5,7 @@
 #include "io/hdf5/hdf5_packed.h"
 #include "io/hdf5/hdf5_parts.h"
 
-/* What a writer of HDF5 has of its own: at most one of them. */
+/* State of an HDF5 writer: at most one of these members. */
 typedef struct qb__h5_own {
     qb__h5_parts *parts;
     qb__h5_packed *packed;

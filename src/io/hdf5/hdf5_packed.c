@@ -15,9 +15,10 @@
 #include "io/hdf5/hdf5.h"
 #include "io/layer/gather.h"
 
-/* ---- what is made ---- */
+/* ---- format ---- */
 
-/* Thin chunks, because most programs read slice by slice; half a MiB of float32, of which h5py's cache of 1 MiB holds two. */
+/* Thin chunks, because most programs read slice by slice; half a MiB of float32, of which h5py's cache of 1 MiB holds
+ * two. */
 static void cut(const size_t shape[3], qb__h5_packed *p) {
     static const size_t side[3] = {8, 128, 128};
     for (int i = 0; i < 3; i++) p->chunk[i] = qb__ceil_div(shape[i], qb__ceil_div(shape[i], side[i]));
@@ -29,7 +30,7 @@ static void cut(const size_t shape[3], qb__h5_packed *p) {
 qb_status qb__h5_packed_plan(const qb_stack *stack, qb__h5_packed *p) {
     *p = (qb__h5_packed){.list = -1, .spool = {.fd = -1}};
     qb_status status = qb__codec_named(stack->compress, &p->codec);
-    if (p->codec == QB__CODEC_GZIP) p->codec = QB__CODEC_ZLIB; /* HDF5's deflate has no header of gzip */
+    if (p->codec == QB__CODEC_GZIP) p->codec = QB__CODEC_ZLIB; /* HDF5's deflate has no gzip header */
     if (p->codec == QB__CODEC_BITSHUFFLE) p->codec = QB__CODEC_BITSHUFFLE_LZ4;
     p->shuffle = p->codec == QB__CODEC_ZLIB || p->codec == QB__CODEC_ZSTD;
     if (status == QB_OK) status = qb__codec_needs(p->codec, "--compress");
@@ -45,7 +46,7 @@ size_t qb__h5_packed_memory(const qb__h5_packed *p, qb_dtype dtype) {
     return qb__round_up((p->shuffle ? 2 : 1) * bytes + qb__codec_most(p->codec, bytes), 64);
 }
 
-/* Filters that HDF5 need not have: optional ones, with all values that their plug-ins would fill in. */
+/* Filters that HDF5 may lack: stored as optional, with all parameters that their plug-ins would set. */
 hid_t qb__h5_packed_layout(const qb__h5_packed *p, qb_dtype dtype) {
     enum { BLOSC = 32001, BITSHUFFLE = 32008, ZSTANDARD = 32015 };
     const unsigned size = (unsigned)qb_dtype_size(dtype), bytes = (unsigned)numbers_of(p) * size;
@@ -66,7 +67,7 @@ hid_t qb__h5_packed_layout(const qb__h5_packed *p, qb_dtype dtype) {
     return H5I_INVALID_HID;
 }
 
-/* ---- files beside it until it is whole ---- */
+/* ---- temporary files ---- */
 
 static qb_status no_name(const qb_writer *writer) {
     return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
@@ -87,7 +88,7 @@ static qb_status open_files(qb_writer *writer, qb__h5_packed *p, bool fresh) {
     return status;
 }
 
-/* Behind what HDF5 made, or what was there when the run was killed. */
+/* After what HDF5 wrote, or after what a killed run left. */
 static qb_status find_tail(qb_writer *writer, qb__h5_packed *p) {
     struct stat about;
     if (fstat(writer->fd, &about) != 0) return qb__fail_errno(errno, "writing", writer->path);
@@ -121,12 +122,12 @@ void qb__h5_packed_release(qb__h5_packed *p) {
 
 /* ---- layers ---- */
 
-/* Chunks get their places in their order, so that a file does not depend on the threads: each waits for those before it. */
+/* Chunks are placed in order, so that the file does not depend on the threads: each waits for those before it. */
 typedef struct layer {
     qb_writer *writer;
     qb__h5_packed *packed;
     qb__images images;
-    char *memory;         /* of each worker */
+    char *memory;         /* per worker */
     qb__h5_place *places; /* of the layer's chunks */
     pthread_mutex_t lock;
     pthread_cond_t turned;
@@ -229,7 +230,7 @@ qb_status qb__h5_packed_write(qb_writer *writer, qb__h5_packed *p, size_t first,
     return qb__spool_write(&p->spool, writer->written, first, end, data, pack_layer, &(packing){writer, p});
 }
 
-/* Layers that this process did not have all the images of. */
+/* Layers of which this process had only some images. */
 qb_status qb__h5_packed_finish(qb_writer *writer, qb__h5_packed *p) {
     qb_status status = QB_OK;
     for (size_t i = 0; i < p->spool.layers && status == QB_OK; i++) {
@@ -240,7 +241,7 @@ qb_status qb__h5_packed_finish(qb_writer *writer, qb__h5_packed *p) {
     return status;
 }
 
-/* With the lock; negative: it cannot be opened. */
+/* Call it with the lock; negative: it cannot be opened. */
 static hid_t open_set(const qb_writer *writer, hid_t *file) {
     *file = H5Fopen(writer->part, H5F_ACC_RDONLY, H5P_DEFAULT);
     return *file < 0 ? *file : H5Dopen2(*file, "/exchange/data", H5P_DEFAULT);
@@ -273,7 +274,7 @@ qb_status qb__h5_packed_header(const qb_writer *writer, uint64_t *header, uint64
     return status;
 }
 
-/* What served the work only. */
+/* Remove temporary files. */
 static void remove_files(const qb__h5_packed *p) {
     static const char *const names[] = {"images", "list"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

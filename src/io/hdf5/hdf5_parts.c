@@ -25,7 +25,7 @@ static size_t images_in(const qb_stack *stack, size_t count, size_t part) {
 
 static void name_of(size_t part, char name[NAME]) { snprintf(name, NAME, "%02zu.h5", part); }
 
-/* Parts of an older volume that had more of them would stay, and nothing would say what they are. */
+/* Parts of an older volume with more of them would stay without belonging to anything. */
 static qb_status check_older(const char *folder, size_t count) {
     DIR *list = opendir(folder);
     qb_status status = QB_OK;
@@ -43,7 +43,7 @@ static qb_status check_older(const char *folder, size_t count) {
     return status;
 }
 
-/* Which images it has, for whoever finds it alone. */
+/* Record which images it has, in case it is found alone. */
 static bool describe(hid_t set, const qb_writer *writer, const qb__h5_parts *parts, size_t part) {
     return qb__h5_put_text(set, "part_of", qb__last_part(writer->path)) &&
            qb__h5_put_text(set, "volume_id", parts->id) && qb__h5_put_text(set, "units", writer->stack.units) &&
@@ -51,7 +51,7 @@ static bool describe(hid_t set, const qb_writer *writer, const qb__h5_parts *par
            qb__h5_put_number(set, "image_step", (double)parts->count);
 }
 
-/* The file of one part, with room for its images. */
+/* Create the file of one part, with space for its images. */
 static bool make_part(const qb_writer *writer, const char *name, qb__h5_parts *parts, size_t part) {
     const qb_stack *stack = &writer->stack;
     const size_t shape[3] = {images_in(stack, parts->count, part), stack->shape[1], stack->shape[2]};
@@ -102,7 +102,7 @@ out:
     return status;
 }
 
-/* What would go wrong in the end does so now. */
+/* Check now what would fail at the end. */
 static qb_status check_folder(const char *folder, size_t count) {
     struct stat about;
     const bool there = stat(folder, &about) == 0;
@@ -115,7 +115,7 @@ static qb_status no_name(const qb_writer *writer) {
     return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
 }
 
-/* Names and room for numbers, before there is any file; *folder is what it will be, to release with qb__free. */
+/* Names and arrays, before any file exists; *folder is the final folder, released with qb__free. */
 static qb_status prepare(qb_writer *writer, qb__h5_parts *parts, char **folder) {
     qb_status status;
     const size_t count = qb__smaller(writer->stack.parts, writer->stack.shape[0]);
@@ -147,7 +147,7 @@ static qb_status make_folder(qb_writer *writer, qb__h5_parts *parts, const char 
 qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts) {
     char *folder = NULL;
     qb_status status;
-    qb__part_tag(parts->id, sizeof parts->id); /* no other volume has it */
+    qb__part_tag(parts->id, sizeof parts->id); /* unique to this volume */
     QB__TRY(prepare(writer, parts, &folder));
     QB__TRY(make_folder(writer, parts, folder));
     for (size_t i = 0; i < parts->count; i++) QB__TRY(begin_part(writer, parts->fresh, parts, i));
@@ -156,9 +156,10 @@ out:
     return status;
 }
 
-/* ---- going on ---- */
+/* ---- resume ---- */
 
-/* As it was made: where its images go; HADDR_UNDEF: it is another one, or was cut short, as HDF5 finds. With the lock. */
+/* Position of its images, if the file is as it was created; HADDR_UNDEF: it is another one, or truncated, according to
+ * HDF5. With the lock. */
 static haddr_t find_images(const qb_writer *writer, const char *path, size_t images) {
     hsize_t n[3] = {0};
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -262,7 +263,7 @@ hid_t qb__h5_parts_layout(const qb__h5_parts *parts, const qb_stack *stack, hid_
     const float none = NAN;
     hid_t layout = H5Pcreate(H5P_DATASET_CREATE), whole = H5Screate_simple(3, n, NULL);
     bool good = layout >= 0 && whole >= 0;
-    /* What other programs read where a part is missing. */
+    /* Value that other programs read if a part is missing. */
     if (good && qb_dtype_is_float(stack->dtype))
         good = H5Pset_fill_value(layout, stack->dtype == QB_F16 ? type : H5T_NATIVE_FLOAT,
                                  stack->dtype == QB_F16 ? (const void *)&(uint16_t){0x7e00} : (const void *)&none) >= 0;
@@ -273,7 +274,7 @@ hid_t qb__h5_parts_layout(const qb__h5_parts *parts, const qb_stack *stack, hid_
     return H5I_INVALID_HID;
 }
 
-/* Images of one write(), each part's by one thread. */
+/* Images of one write(), one thread per part. */
 typedef struct sweep {
     const qb_writer *writer;
     const qb__h5_parts *parts;

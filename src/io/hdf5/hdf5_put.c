@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes, datasets and room in an HDF5 file that is being written. */
+/* Attributes, datasets and allocation in an HDF5 file that is being written. */
 #ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_parts.h"
 
@@ -33,7 +33,7 @@ bool qb__h5_put_number(hid_t object, const char *name, double number) {
     return good;
 }
 
-/* Groups on the way to it are made as needed. */
+/* Groups on the path are created as needed. */
 hid_t qb__h5_make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape, const void *data,
                       hid_t layout) {
     hsize_t n[3];
@@ -57,9 +57,9 @@ hid_t qb__h5_make_set(hid_t file, const char *path, hid_t type, int rank, const 
     return set;
 }
 
-/* HDF5 1.10 crashes on exit after a file that it could not flush. So what it is going to write must
- * fit: its own bytes, `room`, onto the disk, where the file system can tell; all into the largest
- * file allowed. HDF5 cuts the file to what it needs. */
+/* HDF5 1.10 crashes at exit after a file that it could not flush. So what it is going to write must fit: its own bytes,
+ * `room`, on the disk, if the file system can tell; all of it within the largest allowed file size. HDF5 truncates the
+ * file to what it needs. */
 qb_status qb__h5_reserve(int fd, const char *path, uint64_t images, uint64_t room) {
     struct stat about;
     if (fstat(fd, &about) != 0) return qb__fail_errno(errno, "writing", path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of the wire that asks: see hdf5_reader.h. The other end is hdf5_serve.c. */
+/* The side that asks: see hdf5_reader.h. The other side is hdf5_serve.c. */
 #ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_reader.h"
 
@@ -22,7 +22,7 @@ struct qb__h5_reader {
     pthread_mutex_t lock;
     pid_t child; /* 0: not started */
     int wire;
-    qb_status failed; /* it has ended: how, and in which words */
+    qb_status failed; /* how the process ended, with its message */
     char words[WORDS_MOST + 1];
 };
 
@@ -48,7 +48,7 @@ void qb__h5_reader_close(qb__h5_reader *reader) {
     if (reader->wire >= 0) close(reader->wire);
     if (reader->child && reader->failed == QB_OK) {
         kill(reader->child, SIGKILL); /* it holds nothing that could be lost */
-        while (waitpid(reader->child, NULL, 0) < 0 && errno == EINTR) continue; /* why what failed failed stays said */
+        while (waitpid(reader->child, NULL, 0) < 0 && errno == EINTR) continue; /* the reason of the failure is kept */
     }
     pthread_mutex_destroy(&reader->lock);
     qb__free(reader->file);
@@ -70,7 +70,7 @@ static qb_status start(qb__h5_reader *reader) {
     return status;
 }
 
-/* False: the other end is gone, or says nothing any more. */
+/* False: the other process has ended, or does not answer. */
 static bool receive(const qb__h5_reader *reader, void *out, size_t bytes, bool *in_time) {
     struct pollfd wire = {.fd = reader->wire, .events = POLLIN};
     for (char *to = out; bytes;) {
@@ -98,7 +98,7 @@ static bool ask(const qb__h5_reader *reader, const qb__h5_question *question) {
     return true;
 }
 
-/* It has ended, or is ended; the same is said to all who ask later. */
+/* End the process if it still runs; later calls return the same status. */
 static qb_status lost(qb__h5_reader *reader, bool in_time) {
     if (!in_time) kill(reader->child, SIGKILL);
     close(reader->wire);
@@ -110,7 +110,7 @@ static qb_status lost(qb__h5_reader *reader, bool in_time) {
     return reader->failed;
 }
 
-/* An answer without what is behind it, but with its error's words. */
+/* An answer without its data, but with the message of its error. */
 static qb_status answer_of(qb__h5_reader *reader, const qb__h5_question *question, qb__h5_answer *answer) {
     char words[WORDS_MOST + 1];
     bool in_time = true;

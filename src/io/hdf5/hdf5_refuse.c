@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Datasets that cannot be images: what they are instead, and what to do. */
+/* Datasets that cannot be images: messages with what they are, and the remedy. */
 #ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
 
-/* "120 x 1 x 6 x 64", and how many; 0 where it cannot be told. */
+/* "120 x 1 x 6 x 64", and the number of values; 0 if unknown. */
 static int dimensions(hid_t file, const char *path, char *text, size_t size) {
     hsize_t n[H5S_MAX_RANK];
     hid_t set = qb__h5_dataset(file, path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Single numbers and flags that HDF5 files state of a scan, and why one that is there is not used. */
+/* Single numbers and flags in HDF5 files, and reasons why an existing one is not used. */
 #ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>

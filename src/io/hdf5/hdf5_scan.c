@@ -25,7 +25,8 @@ static void append_names(char *text, size_t size, const qb__notes *names) {
     }
 }
 
-/* Angles beside a bare array, one for each of its images; and axes that the file names in another order. */
+/* Angles in the same file as an array without metadata, one per image; and axes that the file names in another
+ * order. */
 static void take_neighbours(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb_image as,
                             qb__scan_parts *parts) {
     const char *slash = strrchr(path, '/');
@@ -47,7 +48,7 @@ static void take_neighbours(hid_t file, const char *name, const char *path, cons
                  path);
 }
 
-/* An NXtomo entry that does not say what its frames are: all are projections, if there is only one stack. */
+/* An NXtomo entry without the kinds of its frames: all are projections, if there is only one stack. */
 static bool is_lone_stack(const qb__h5_map *map) {
     return map->arrays.count == 1 && map->keys.count == 0 && map->dangling == 0;
 }
@@ -65,7 +66,7 @@ static void take_angles_of_entry(hid_t file, const char *name, const char *entry
         qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
 }
 
-/* A bare array: which one, unless there is only one, the caller must say. */
+/* An array without metadata: if there are several, the user must choose. */
 static qb_status plain_array(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb_image as,
                              qb__scan_parts *parts) {
     char chosen[600];
@@ -86,7 +87,7 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
     return QB_OK;
 }
 
-/* --dataset GROUP/data or GROUP: the group decides what it is. */
+/* --dataset GROUP/data or GROUP: the group decides the layout. */
 static qb_status named_scan(hid_t file, const char *name, const qb_scan_options *options, const qb__h5_map *map,
                             qb__scan_parts *parts) {
     const char *dataset = options->dataset;
@@ -141,7 +142,7 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
     return qb__fail_in(status, "%zu links lead nowhere, the first %s", map->dangling, map->first_dangling);
 }
 
-/* Of a dataset: whether it may still grow, and its first dimension. */
+/* True if a dataset can grow; and its first dimension. */
 static bool may_grow(hid_t file, const char *path, size_t *first) {
     hsize_t now[H5S_MAX_RANK] = {0}, most[H5S_MAX_RANK] = {0};
     const hid_t set = qb__h5_dataset(file, path), space = set < 0 ? set : H5Dget_space(set);
@@ -154,7 +155,8 @@ static bool may_grow(hid_t file, const char *path, size_t *first) {
     return grows;
 }
 
-/* Whether all views of a file that is being written are there: its arrays cannot grow, or are as long as a list of angles that cannot. */
+/* True if all views of a file that is being written are there: its arrays cannot grow, or are as long as a list of
+ * angles that cannot grow. */
 static bool has_all_views(hid_t file, const qb__h5_map *map) {
     size_t first = 0, longest = 0, listed;
     bool grows = false;
@@ -250,7 +252,7 @@ qb_status qb__hdf5_provenance(const char *path, cJSON **object) {
     status = qb__h5_judge(status, path);
     qb__h5_leave();
     if (status == QB_OK && found) status = qb__json_parse(text, object);
-    if (found && status == QB_BAD_INPUT) status = QB_OK; /* words of somebody else */
+    if (found && status == QB_BAD_INPUT) status = QB_OK; /* the message belongs to another attempt */
     qb__free(text);
     return status;
 }

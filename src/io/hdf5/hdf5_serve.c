@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process in which the HDF5 library reads images for another one: see hdf5_reader.h. It may die here. */
+/* The process in which the HDF5 library reads images for another process: see hdf5_reader.h. It may crash here. */
 #include "io/hdf5/hdf5_guard.h"
 
 #ifdef QB_HAVE_HDF5
@@ -40,7 +40,7 @@ static bool put(const void *data, size_t bytes) {
     return true;
 }
 
-/* A soft limit counts from now on; what the caller's hard one forbids stays forbidden. */
+/* The limit counts from now on; the caller's hard limit stays. */
 static void limit(int resource, rlim_t most) {
     struct rlimit now;
     if (getrlimit(resource, &now) != 0 || now.rlim_cur == RLIM_INFINITY) return;
@@ -81,7 +81,8 @@ static bool give_images(qb__source *source, const qb__h5_question *asked) {
     return good;
 }
 
-/* As it is stored. (H5Dget_chunk_info_by_coord would say where that is, but goes through all chunks for each in 1.10.) */
+/* The chunk as stored. (H5Dget_chunk_info_by_coord would give its position, but in 1.10 it searches all chunks for
+ * each.) */
 static bool give_chunk(hid_t set, int rank, const qb__h5_question *asked) {
     const hsize_t at[3] = {asked->at[0], asked->at[1], asked->at[2]}, *place = at + 3 - rank;
     qb__h5_answer answer = {0};
@@ -104,7 +105,7 @@ static bool give_chunk(hid_t set, int rank, const qb__h5_question *asked) {
     return good;
 }
 
-/* The dataset anew, for where its chunks are. */
+/* Reopen the dataset, for the positions of its chunks. */
 static qb_status open_set(const char *path, const char *dataset, qb__source **source, hid_t *set, int *rank) {
     hid_t file;
     size_t shape[3];
@@ -132,15 +133,15 @@ qb_status qb_tool_hdf5_serve(const char *path, const char *dataset) {
     QB__NEED(dataset);
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        signal(numbers[i], SIG_IGN); /* whoever asks decides */
+        signal(numbers[i], SIG_IGN); /* the asking process decides */
     qb__source *source = NULL;
     hid_t set = H5I_INVALID_HID;
     int rank = 3;
     struct rlimit memory;
-    qb_external_allow(true); /* whoever asks has checked */
+    qb_external_allow(true); /* the asking process has checked */
     qb__h5_mapped_is_known = true;
     const qb_status status = open_set(path, dataset, &source, &set, &rank);
-    /* Chunks may be large by right. */
+    /* Chunks may be large. */
     if (source && getrlimit(RLIMIT_AS, &memory) == 0) limit(RLIMIT_AS, memory.rlim_cur + 4 * source->cache);
     for (qb__h5_question asked; take(&asked, sizeof asked);)
         if (!serve(status, source, set, rank, &asked)) break;

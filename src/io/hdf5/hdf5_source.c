@@ -15,7 +15,7 @@ typedef struct h5_source {
     qb__source base;
     hid_t set, type;
     int rank;
-    bool ours; /* chunks that we unpack */
+    bool ours; /* chunks are unpacked here */
     qb__h5_chunks chunks;
     qb__h5_reader *reader; /* NULL: the library reads in this process */
 } h5_source;
@@ -50,7 +50,7 @@ static bool dtype_of(hid_t type, qb_dtype *dtype) {
     return size == 1 || size == 2 || size == 4;
 }
 
-/* Past the front of a shape of rank 2 comes the single image. */
+/* Position of the single image for a shape of rank 2. */
 static qb_status select_region(const h5_source *h5, const qb__region *region, hid_t space) {
     hsize_t start[3] = {region->first, region->row0, 0};
     hsize_t stride[3] = {region->step, 1, 1};
@@ -81,12 +81,12 @@ static qb_status read_locked(const h5_source *h5, const qb__region *region, void
     return status;
 }
 
-/* HDF5 holds some kilobytes for each chunk that one call touches: a call ends with the chunks that few
- * of them reach along the slowest axis. How many images of `region` it takes. */
+/* HDF5 holds some kilobytes for each chunk that one call touches, so a call covers few chunks along the slowest axis.
+ * The number of images of `region` per call. */
 static size_t images_at_once(const h5_source *h5, const qb__region *region) {
     enum { CHUNKS = 64 };
     const size_t *chunk = h5->base.chunk;
-    if (chunk[0] * chunk[1] * chunk[2] == 1) return region->count; /* not in chunks */
+    if (chunk[0] * chunk[1] * chunk[2] == 1) return region->count; /* not chunked */
     const size_t across =
         qb__ceil_div(region->row1 - region->row0, chunk[1]) * qb__ceil_div(h5->base.shape[2], chunk[2]);
     const size_t deep = across < CHUNKS ? CHUNKS / across * chunk[0] : chunk[0];
@@ -94,8 +94,8 @@ static size_t images_at_once(const h5_source *h5, const qb__region *region) {
     return qb__smaller(images, region->count);
 }
 
-/* Another process reads and sends so many bytes at most, or else one layer of chunks. Their rows are the least that is
- * asked for, so that no chunk is unpacked twice. */
+/* The other process reads and sends a limited number of bytes, or one layer of chunks. Whole rows of chunks are asked
+ * for, so that no chunk is unpacked twice. */
 enum { SENT = 4 << 20 };
 
 static size_t rows_sent(const h5_source *h5, size_t images) {
@@ -160,22 +160,20 @@ static void release_h5(qb__source *source) {
     qb__h5_leave();
 }
 
-/* What HDF5 holds to find chunks: of each where it lies, until its cache is full (qb__h5_open). */
+/* Memory of HDF5 for the positions of chunks, until its cache is full (qb__h5_open). */
 static size_t index_memory(uint64_t chunks) {
     enum { LEAST = 64 << 10, EACH = 400, MOST = QB__H5_INDEX };
     return chunks < (MOST - LEAST) / EACH ? LEAST + (size_t)chunks * EACH : MOST;
 }
 
-/* What it holds besides where it is to unpack them itself: its cache of 1 MiB, and a chunk packed and
- * unpacked. A larger cache was tried: it held up to five times what it was allowed, so whoever needs
- * chunks again reads more rows at once instead. */
+/* Other memory if HDF5 unpacks chunks itself: its cache of 1 MiB, and a chunk packed and unpacked. A larger cache held
+ * up to five times its limit, so callers that need chunks again read more rows at once instead. */
 static size_t chunk_memory(const size_t chunk[3], size_t size) {
     enum { CACHE = 1 << 20 };
     return CACHE + 2 * chunk[0] * chunk[1] * chunk[2] * size;
 }
 
-/* Every chunk there? A shape that vastly exceeds what was ever written is an attack or an accident.
- */
+/* Check that every chunk exists. A shape that vastly exceeds the written data is an attack or an accident. */
 static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3], const size_t shape[3],
                               uint64_t *there, uint64_t *missing) {
     hsize_t written = 0;
@@ -201,7 +199,7 @@ static bool same_bytes(hid_t stored, hid_t ours) {
     return H5Tequal(stored, ours) > 0 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
-/* The dataset may live in another file, behind an external link. */
+/* The dataset may be in another file, behind an external link. */
 static qb_status open_plain(hid_t set, const char *path, qb_dtype dtype, const size_t shape[3], haddr_t offset,
                             qb__source **source) {
     char file[4096];
@@ -210,7 +208,7 @@ static qb_status open_plain(hid_t set, const char *path, qb_dtype dtype, const s
     qb_status status = qb__plain_open(file, &layout, source);
     if (status != QB_OK) return qb__fail_in(status, "%s", path);
     char *name = qb__strdup(path);
-    if (!name) return QB_OK; /* the file's own name will do */
+    if (!name) return QB_OK; /* the file's own name is used */
     qb__free((*source)->path);
     (*source)->path = name;
     return QB_OK;
@@ -275,7 +273,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         const bool known = same_bytes(stored, h5->type) && qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
         if (!known) QB__TRY(qb__h5_check_filters(h5->set, plist, label));
         QB__TRY(check_chunks(h5->set, label, chunk, shape, &there, &missing));
-        /* What was never written reads as the fill value, which HDF5 knows. */
+        /* Unwritten values are the fill value, which HDF5 knows. */
         h5->ours = known && !missing;
         if (known && missing) QB__TRY(qb__h5_check_filters(h5->set, plist, label));
         if (h5->ours) h5->chunks.reader = h5->reader;
@@ -283,7 +281,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         each = h5->ours ? qb__h5_chunks_memory(&h5->chunks) : 0;
     }
     QB__TRY(open_h5(h5, label, source));
-    if (h5->reader) cache = 0; /* another process holds that */
+    if (h5->reader) cache = 0; /* the other process has it */
     (*source)->cache = cache;
     (*source)->cache_each = each;
     if (missing)
@@ -305,11 +303,11 @@ out:
     return status;
 }
 
-/* Sizes and scales; one that is there must be a number. */
+/* Sizes and scales; one that exists must be a number. */
 static qb_status read_lengths(hid_t file, const char *path, const char *label, qb__source **source) {
     static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",     "offset_y",
                                        "offset_z",     "scale_low",    "scale_high",   "scale_factor", "add_offset"};
-    double slope = 1, intercept = 0; /* the CF convention's */
+    double slope = 1, intercept = 0; /* of the CF convention */
     double *const voxel = (*source)->voxel, *const offset = (*source)->offset, *const scale = (*source)->scale;
     double *const to[] = {&voxel[0],  &voxel[1], &voxel[2], &offset[0], &offset[1],
                           &offset[2], &scale[0], &scale[1], &slope,     &intercept};
@@ -343,7 +341,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     }
     status = open_dataset(label, &h5, source);
     if (status != QB_OK) return status;
-    bool stated = H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or cannot be told */
+    bool stated = H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or unknown */
     if (!qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity) && stated) {
         qb__source_close(*source);
         *source = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the process of its own does with a file before it is read here (hdf5_guard.c). */
+/* The work of the separate process that tries a file before it is read here (hdf5_guard.c). */
 #include "io/hdf5/hdf5_guard.h"
 
 #include "base/memory.h"
@@ -11,7 +11,7 @@
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
 
-/* The first and the last image, one row of each, where that unpacks no large chunk. */
+/* The first and the last image, one row of each, unless that unpacks a large chunk. */
 static void read_little(const qb__frames *frames) {
     qb__source *source = frames->source;
     void *row;
@@ -31,7 +31,7 @@ qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
     double *numbers = NULL, unit;
     size_t count;
     qb__h5_tell_broken();
-    const bool before = qb_external_allow(true); /* whoever opens it is asked again */
+    const bool before = qb_external_allow(true); /* checked again when it is opened */
     qb_status status = qb__hdf5_scan(path, &options, &parts), more;
     read_little(&parts.data);
     read_little(&parts.flats);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Virtual datasets: their images lie in datasets of other files. Those of our own form (hdf5_parts.h) are read
- * by pread from the parts, by several threads; others through HDF5. */
+/* Virtual datasets, whose images are in datasets of other files. Those of our own form (hdf5_parts.h) are read by pread
+ * from the parts, with several threads; others by HDF5. */
 #ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct virtual_source {
     qb__source **part; /* [count]; image i is number i / count of part i % count */
 } virtual_source;
 
-/* File and dataset of one mapping; *path is "" where it is in the file itself, or a name for many (%b). They are there:
+/* File and dataset of a mapping; *path is "" if it is in the file itself, or a pattern (%b). They exist:
  * qb__h5_check_mapped. */
 static qb_status look(hid_t plist, size_t i, const char *file, const char *label, char path[NAME_MOST],
                       char dataset[NAME_MOST]) {
@@ -39,7 +39,7 @@ static qb_status look(hid_t plist, size_t i, const char *file, const char *label
     return QB_OK;
 }
 
-/* Does that mapping bring images i, i + count, ... whole? */
+/* True if that mapping provides images i, i + count, ... completely. */
 static bool interleaved(hid_t plist, size_t i, size_t count, const size_t shape[3]) {
     hsize_t start[3], stride[3], n[3], block[3];
     hid_t space = H5Pget_virtual_vspace(plist, i), from = H5Pget_virtual_srcspace(plist, i);
@@ -56,18 +56,18 @@ static bool interleaved(hid_t plist, size_t i, size_t count, const size_t shape[
     return good;
 }
 
-/* The volume whose parts they are, as the file of its images and each part name it, and each part's first image. */
+/* The volume that the parts belong to, as stored in the main file and in each part, and each part's first image. */
 typedef struct identity {
     char volume[QB__H5_ID];
     double first;
     qb__h5_open_source *open;
 } identity;
 
-/* A part of ours that was exchanged for another volume's, or for another part, has the right name, shape and type. */
+/* A part that was exchanged for one of another volume, or for another part, has the right name, shape and type. */
 static qb_status check_identity(hid_t file, const char *path, const char *dataset, size_t part, identity *own) {
     char volume[QB__H5_ID];
     double first;
-    if (!qb__h5_number(file, dataset, "first_image", &first)) return QB_OK; /* none of ours */
+    if (!qb__h5_number(file, dataset, "first_image", &first)) return QB_OK; /* not written by quickbeam */
     if (part == 0) own->first = first;
     if (first != own->first + (double)part)
         return qb__fail(QB_BAD_INPUT, "%s begins with image %.0f, not %.0f: it is another part than its name says",
@@ -78,7 +78,7 @@ static qb_status check_identity(hid_t file, const char *path, const char *datase
     return QB_OK;
 }
 
-/* NULL in *out when it is not such images in one piece. */
+/* *out is NULL if it is not such images in one piece. */
 static qb_status open_part(const char *path, const char *dataset, const qb__source *whole, size_t images, size_t number,
                            identity *own, qb__source **part) {
     hid_t file;
@@ -106,12 +106,12 @@ static void release_virtual(qb__source *source) {
     qb__free(v->part);
 }
 
-/* One read(), cut into runs of images. */
+/* One read(), divided into runs of images. */
 typedef struct sweep {
     const virtual_source *v;
     const qb__region *region;
     char *out;
-    size_t part, images; /* bytes of an image's rows; images of a piece */
+    size_t part, images; /* bytes of an image's rows; images per piece */
 } sweep;
 
 static qb_status read_piece(void *context, size_t piece, size_t worker) {

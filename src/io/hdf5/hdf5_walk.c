@@ -8,17 +8,17 @@
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
 
-/* Where an object is: the file, for external links, and the address there. */
+/* Identity of an object: its file, for external links, and its address there. */
 typedef struct spot {
     unsigned long file;
     haddr_t address;
     bool used;
 } spot;
 
-/* Groups that several links lead to are looked into once: a table of their spots, half empty at least. */
+/* Groups that several links lead to are visited once: a hash table that is at least half empty. */
 typedef struct walk {
     qb__h5_map *map;
-    hid_t group;      /* the one whose links are gone through */
+    hid_t group;      /* the group whose links are visited */
     const char *path; /* its path, "" for the root */
     int level;
     spot *seen;
@@ -73,7 +73,7 @@ static size_t slot_of(const spot *table, size_t room, const spot *one) {
     return at;
 }
 
-/* *again when that spot was seen before; else it is kept. */
+/* *again if the object was visited before; else it is stored. */
 static qb_status keep_spot(walk *w, const H5O_info_t *object, bool *again) {
     if (2 * w->seen_count >= w->seen_room) {
         size_t room = 2 * w->seen_room + 64;
@@ -109,7 +109,7 @@ static void walk_group(walk *w, hid_t group, const char *path) {
     w->level = outer.level;
 }
 
-/* Only hard links lead further down: links to elsewhere would bring the same things twice. */
+/* Only hard links lead down: others would visit the same objects twice. */
 static void enter(walk *w, const char *child, const char *path, const H5O_info_t *object) {
     bool again = false;
     if (w->level == QB__H5_LEVELS) {
@@ -141,7 +141,7 @@ static herr_t visit(hid_t id, const char *child, const H5L_info_t *link, void *u
     int before = qb__h5_fault(0);
     bool there = qb__h5_exists(w->group, child);
     int found = qb__h5_fault(before);
-    /* Another file that may not be read is like one that is not there, until it turns out to be needed. */
+    /* A file that may not be read counts as missing until it is needed. */
     if (!before && link->type != H5L_TYPE_EXTERNAL) qb__h5_fault(found);
     if (!there) {
         note_dangling(w, path);

@@ -10,12 +10,12 @@ typedef struct qb__images {
     size_t stride, count, rows, columns, size;
 } qb__images;
 
-/* The numbers of a chunk that begins at a row and a column; zeros where the images end. */
+/* The numbers of a chunk from a row and a column on; zeros beyond the images. */
 void qb__gather(const qb__images *images, const size_t chunk[3], size_t row0, size_t column0, char *out);
-/* Bytes in planes, as HDF5's shuffle filter lays them: the first of all numbers, then the second of all, ... */
+/* Byte shuffling, as in HDF5's shuffle filter: the first bytes of all numbers, then the second bytes of all, ... */
 void qb__planes(const void *numbers, size_t count, size_t size, unsigned char *out);
 
-/* Numbers first..first + count - 1 of those planes of `numbers` each. */
+/* Numbers first..first + count - 1 of shuffled data with `numbers` in total. */
 void qb__from_planes(const unsigned char *planes, size_t numbers, size_t size, size_t first, size_t count,
                      unsigned char *out);
 

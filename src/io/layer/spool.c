@@ -26,7 +26,7 @@ qb_status qb__spool_open(const char *name, size_t images, size_t image, size_t t
                      .layers = qb__ceil_div(images, thick),
                      .thick = thick,
                      .path = path};
-    /* States of different layers may be written by different machines. */
+    /* Different machines may write the states of different layers. */
     s->offset = (uint64_t)s->layers * PAGE;
     s->fd = open(name, O_RDWR | O_CLOEXEC | (fresh ? O_CREAT | O_TRUNC : 0), 0666);
     if (s->fd < 0) return qb__fail_errno(errno, fresh ? "creating" : "opening", name);
@@ -75,7 +75,7 @@ void qb__spool_drop(const qb__spool *s, size_t layer) {
 #ifdef FALLOC_FL_PUNCH_HOLE
     const off_t bytes = (off_t)(s->thick * qb__spool_stride(s));
     if (fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)place(s, layer * s->thick), bytes) != 0)
-        return; /* it goes with the file */
+        return; /* it is removed with the file */
 #else
     (void)s, (void)layer;
 #endif

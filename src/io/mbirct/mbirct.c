@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What sv-mbirct and svmbir read and write: parameters as text, `Name: value` a line, and beside them a file of bare
- * float32 for each slice, little-endian, BASE_sliceNNNN.EXTENSION:
+/* Files of sv-mbirct and svmbir: parameters as text, `Name: value` per line, and a file of raw little-endian float32
+ * for each slice, BASE_sliceNNNN.EXTENSION:
  *   BASE.sinoparams  2Dsinodata, 2Dweightdata, 2Dprojection [view][channel], and a list of angles in radians
  *   BASE.imgparams   2Dimgdata [y][x] */
 #include <ctype.h>
@@ -22,7 +22,7 @@
 enum { DIGITS_MOST = 4 };
 
 typedef struct kind {
-    const char *extension, *parameters; /* of the data; of what says their shape */
+    const char *extension, *parameters; /* of the data; of the file with their shape */
     bool of_rays;
 } kind;
 
@@ -53,7 +53,7 @@ static bool name_slice(const mbirct *m, size_t slice, int digits, char *name) {
     return n > 0 && n < QB__MBIRCT_NAME;
 }
 
-/* As many digits as the first file's name has. */
+/* Number of digits in the first file's name. */
 static qb_status find_first(mbirct *m) {
     char name[QB__MBIRCT_NAME];
     for (m->digits = DIGITS_MOST; m->digits > 0; m->digits--)
@@ -122,7 +122,7 @@ static qb_status read_slices(qb__source *source, const qb__region *region, void 
 
 /* ---- opening ---- */
 
-/* BASE_slice0001 is a file of BASE's; any of them stands for all. */
+/* BASE_slice0001 belongs to BASE; any of the files stands for all. */
 static size_t before_slice(const char *path, size_t length) {
     size_t end = length;
     while (end > 0 && isdigit((unsigned char)path[end - 1])) end--;
@@ -163,7 +163,7 @@ out:
     return status;
 }
 
-/* *text is the parameters', the caller's to free. */
+/* *text has the parameters; released by the caller. */
 static qb_status open_kind(const char *path, mbirct **out, char *parameters, char **text) {
     size_t stem, lines = 0;
     const kind *k = kind_of(path, &stem);
@@ -253,7 +253,7 @@ qb_status qb__mbirct_scan(const char *path, const qb_scan_options *options, qb__
     size_t stem;
     mbirct *m;
     const kind *k = kind_of(path, &stem);
-    if (k && !k->of_rays) return qb__sidecar_scan(path, options, parts); /* an image is looked at, too */
+    if (k && !k->of_rays) return qb__sidecar_scan(path, options, parts); /* images can also be opened as a scan */
     qb_status status = open_kind(path, &m, parameters, &text);
     if (status != QB_OK) return status;
     status = scan_of(m, parameters, text, parts);

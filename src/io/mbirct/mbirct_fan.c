@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Fans of sv-mbirct. The source of view theta is at sod (cos theta, sin theta), and a pixel's channel follows from the
- * angle alpha by which the way from it to the source is turned from there: by sdd alpha of a curved detector and
- * sdd tan alpha of a flat one. So channels run against those of their parallel beams, along (sin theta, -cos theta), and
- * CenterOffset is where the principal ray meets the detector, in channels from its middle. */
+/* Fan beams of sv-mbirct. The source of view theta is at sod (cos theta, sin theta). The channel of a pixel follows
+ * from the angle alpha between the line from the pixel to the source and that direction: sdd alpha for a curved
+ * detector, sdd tan alpha for a flat one. So channels run against those of the parallel beam, along (sin theta, -cos
+ * theta), and CenterOffset is the position of the principal ray on the detector, in channels from its middle. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ bool qb__mbirct_is_scan(const char *path) {
     return n > word && qb__mbirct_is(path + n - word, end);
 }
 
-/* A slice is as thick at the axis as DeltaSlice says. */
+/* DeltaSlice is the thickness of a slice at the axis. */
 static qb_status circle_of(const char *path, const char *text, const qb__mbirct_beam *beam, qb_geometry *g,
                            qb__circle *circle) {
     double pixel, high;

@@ -51,7 +51,7 @@ qb_status qb__mbirct_count(const char *path, const char *text, const char *name,
     return status;
 }
 
-/* Beside the parameters unless the list's name is a whole one. */
+/* In the folder of the parameters, unless the list's path is absolute. */
 static qb_status find_list(const char *path, const char *text, char *list, size_t size) {
     const char *at = qb__mbirct_find(text, "ViewAngleList");
     size_t n = at ? strcspn(at, "\r\n") : 0;
@@ -63,7 +63,8 @@ static qb_status find_list(const char *path, const char *text, char *list, size_
     return qb__external_check(path, list);
 }
 
-/* One angle a line. Theirs are ours less a quarter turn: they measure y cos - x sin, and have a fan's source at (cos, sin). */
+/* One angle per line. Theirs are ours minus a quarter turn: they use y cos - x sin, and a fan's source at (cos,
+ * sin). */
 qb_status qb__mbirct_angles(const char *path, const char *text, size_t views, double *radians, char *from,
                             size_t size) {
     char name[2 * QB__MBIRCT_NAME], *list = NULL;
@@ -95,7 +96,7 @@ static const struct {
     const char *name;
     qb__mbirct_kind kind;
 } beams[] = {{"parallel", QB__MBIRCT_PARALLEL},
-             {"3DPARALLEL", QB__MBIRCT_PARALLEL}, /* before there were fans */
+             {"3DPARALLEL", QB__MBIRCT_PARALLEL}, /* name before fan beams were supported */
              {"fan-curved", QB__MBIRCT_CURVED},
              {"fan-flat", QB__MBIRCT_FLAT}};
 enum { BEAMS = sizeof beams / sizeof beams[0] };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* As sv-mbirct has them, series like TIFF's: images, BASE_slice%04d.2Dimgdata with BASE.imgparams beside them; and line
- * integrals of a parallel beam, BASE.sinoparams, whose BASE_slice%04d.2Dsinodata have a detector row over all views each. */
+/* Written as sv-mbirct does, series like TIFF's: images BASE_slice%04d.2Dimgdata with BASE.imgparams; and line
+ * integrals of a parallel beam, BASE.sinoparams, whose BASE_slice%04d.2Dsinodata hold one detector row of all views
+ * each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -20,7 +21,7 @@ enum { DIGITS_MOST = 4, SLICES_MOST = 10000, TEXT_ROOM = 512, ANGLE_ROOM = 32 };
 static const char slice_word[] = "_slice", of_rays[] = ".sinoparams", of_slices[] = "_slice%04d.2Dsinodata";
 
 static bool is_rays(const qb_writer *writer) { return qb__mbirct_is_scan(writer->path); }
-/* Files of slices, of the first number on. */
+/* Files of slices, from the first number on. */
 static size_t slices(const qb_writer *writer) { return writer->stack.shape[is_rays(writer) ? 1 : 0]; }
 static size_t first(const qb_writer *writer) { return is_rays(writer) ? 0 : writer->stack.first; }
 
@@ -35,7 +36,7 @@ static qb_status name_slices(const qb_writer *writer, char *pattern) {
     return QB_OK;
 }
 
-/* The name as it must be. */
+/* Check the form of the name. */
 static qb_status check_name(const qb_writer *writer) {
     if (is_rays(writer)) return QB_OK;
     const char *name = qb__last_part(writer->path);
@@ -45,7 +46,7 @@ static qb_status check_name(const qb_writer *writer) {
     return qb__fail(QB_BAD_ARGUMENT, "%s: sv-mbirct's images are called BASE_slice%%04d.2Dimgdata", writer->path);
 }
 
-/* What a scan there can be. */
+/* Check that the format can hold the scan. */
 static qb_status check_rays(const qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     if (!s->quantity || strcmp(s->quantity, qb_quantity_name(QB_LINE_INTEGRAL)) != 0)
@@ -110,7 +111,7 @@ static qb_status join(qb_writer *writer, const qb__writer_location *place) {
     return status == QB_OK ? qb__series_join(pattern, "", place->fresh, writer->own) : status;
 }
 
-/* Into a file of its own, or from `at` on into one that others fill, too. */
+/* Write a whole file, or from `at` on into a file that is shared. */
 static qb_status put(const char *name, const void *data, size_t bytes, const uint64_t *at) {
     const int fd = open(name, O_WRONLY | O_CREAT | (at ? 0 : O_TRUNC) | O_CLOEXEC, 0666);
     if (fd < 0) return qb__fail_errno(errno, "creating", name);
@@ -130,7 +131,7 @@ static qb_status write_images(qb_writer *writer, size_t begin, size_t end, const
     return status;
 }
 
-/* Views to the slices of all their rows. */
+/* Write views into the files of all their rows. */
 static qb_status write_views(qb_writer *writer, size_t begin, size_t end, const void *data) {
     const size_t rows = writer->stack.shape[1], line = writer->stack.shape[2] * sizeof(float), views = end - begin;
     const uint64_t at = (uint64_t)begin * line;
@@ -149,7 +150,7 @@ static qb_status write_any(qb_writer *writer, size_t begin, size_t end, const vo
     return (is_rays(writer) ? write_views : write_images)(writer, begin, end, data);
 }
 
-/* A file that lies with the images until all have their names. */
+/* A file that is published together with the images. */
 static qb_status put_sidecar(const qb__series *series, const char *end, const char *text) {
     char name[QB__NAME_ROOM];
     const int base = (int)(strlen(series->prefix) - strlen(slice_word));
@@ -158,7 +159,7 @@ static qb_status put_sidecar(const qb__series *series, const char *end, const ch
     return put(name, text, strlen(text), NULL);
 }
 
-/* Theirs are ours less a quarter turn (mbirct_params.c). */
+/* Theirs are ours minus a quarter turn (mbirct_params.c). */
 static qb_status put_angles(const qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     char *text;
@@ -186,7 +187,7 @@ static qb_status put_rays(const qb_writer *writer) {
     return status == QB_OK ? put_sidecar(series, of_rays, text) : status;
 }
 
-/* Where no pixel size is known values are per pixel: voxels of 1. */
+/* Without a pixel size, values are per pixel: voxels of 1. */
 static qb_status put_grid(const qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     const double voxel = s->voxel[0] > 0 ? s->voxel[0] : 1, high = s->voxel[2] > 0 ? s->voxel[2] : 1;

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* Five dots by seven, a byte a row. */
+/* Dots of five by seven, one byte per row. */
 static const struct {
     char letter;
     unsigned char row[7];
@@ -58,7 +58,7 @@ struct qb__label_font {
     FT_Face face;
 };
 
-/* Where systems keep a plain font without serifs; QB_FONT comes first. */
+/* Paths of a plain sans-serif font on usual systems; QB_FONT comes first. */
 static const char *const fonts[] = {
     "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
     "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
@@ -93,7 +93,7 @@ void qb__label_font_close(qb__label_font *font) {
     qb__free(font);
 }
 
-/* Black ink over what is there, as far as the picture is wide. */
+/* Draw in black, up to the width of the picture. */
 static void add_ink(float *picture, size_t wide, size_t x, size_t y, const FT_GlyphSlot glyph) {
     const FT_Bitmap *ink = &glyph->bitmap;
     for (unsigned i = 0; i < ink->rows; i++) {

@@ -31,7 +31,7 @@ qb_status qb__grey_window(const float *values, size_t count, double *low, double
 
 enum { SIDE_MOST = 2048 };
 
-/* Means of blocks of factor x factor pixels; what is no number does not count. */
+/* Means of blocks of factor x factor pixels; NaN does not count. */
 static void reduce(const float *image, size_t nx, size_t ny, size_t factor, float *out) {
     size_t columns = nx / factor, rows = ny / factor;
     for (size_t y = 0; y < rows; y++) {
@@ -65,7 +65,7 @@ static qb_status write_png(const char *fresh, const char *path, const unsigned c
     return good ? QB_OK : qb__fail_errno(error ? error : EIO, "writing", path);
 }
 
-/* A picture of its own is a set of one. */
+/* A single picture is a set of one file. */
 static qb_status publish_png(qb__publication *set, const char *path, const unsigned char *grey, size_t nx, size_t ny) {
     const char *fresh;
     qb__publication *own = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One image of one number: the flat field of a scanner whose images are corrected, and whose settings state the count of
- * open beam. */
+/* An image of one number: the flat field of a scanner whose images are already corrected, and whose settings state the
+ * count of the open beam. */
 #include "base/status.h"
 #include "io/plain/source.h"
 

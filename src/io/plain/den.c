@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* DEN of F. Dennerlein and the KCT programs: 16-bit rows, columns and images, then the numbers, little-endian, columns fastest. The type
- * follows from the file's length: uint16, float32 or float64. */
+/* DEN of F. Dennerlein and the KCT programs: 16-bit rows, columns and images, then the numbers, little-endian, columns
+ * fastest. The type follows from the file's length: uint16, float32 or float64. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

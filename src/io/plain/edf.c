@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* EDF of ESRF: frames of a header "{ Key = value ; ... }", padded with blanks to a multiple of 512 bytes, and an image. Many files of one
- * frame, one file of many, or both (as fabio and the beamlines write them). Files may be compressed as a whole (.edf.gz): one alone is unpacked when it is opened, of many one
- * each time that its image is read. */
+/* EDF of ESRF: frames with a header "{ Key = value ; ... }", padded with blanks to a multiple of 512 bytes, and an
+ * image. Many files of one frame, one file of many, or both (as fabio and the beamlines write them). Files may be
+ * compressed as a whole (.edf.gz): a single file is unpacked when it is opened, one of many each time its image is
+ * read. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,10 +29,10 @@ static const struct {
     {"FloatIEEE32", QB_F32},     {"DoubleValue", QB_F64},  {"DoubleIEEE64", QB_F64},
 };
 
-/* What one header says. */
+/* The values of a header. */
 typedef struct frame {
     size_t file;
-    uint64_t offset; /* of the image in the file */
+    uint64_t offset; /* position of the image in the file */
     size_t rows, columns;
     qb_dtype dtype;
     bool swap;
@@ -42,10 +43,10 @@ typedef struct edf {
     qb__notes files;
     frame *frame; /* [shape[0]] */
     size_t room;
-    char *unpacked; /* the only file, unpacked; NULL: files are read where they are */
+    char *unpacked; /* the only file, unpacked; NULL: images are read from the files */
 } edf;
 
-/* A file, or the bytes of one that was compressed. */
+/* A file, or the bytes of an unpacked one. */
 typedef struct blob {
     const char *path;
     int fd;
@@ -58,7 +59,7 @@ static bool is_packed(const char *path) {
     return n > 3 && strcasecmp(path + n - 3, ".gz") == 0;
 }
 
-/* No compression does better. */
+/* No compression exceeds this factor. */
 static size_t most_unpacked(uint64_t stored) {
     enum { RATIO = 1032, ENDS = 1 << 16 };
     return stored < SIZE_MAX / 2 / RATIO ? (size_t)stored * RATIO + ENDS : SIZE_MAX / 2;
@@ -72,7 +73,7 @@ static qb_status read_bytes(const blob *from, uint64_t at, size_t count, void *o
 
 /* ---- headers ---- */
 
-/* The value of a key, up to its semicolon; keys are compared without regard to case. */
+/* The value of a key, up to its semicolon; case is ignored. */
 static bool value_of(const char *header, const char *key, char *value, size_t size) {
     const size_t n = strlen(key);
     for (const char *at = header + 1; *at;) {
@@ -127,7 +128,7 @@ out:
     return status;
 }
 
-/* Up to the brace that ends it, with a 0 behind it; *length 0: the file ends here. */
+/* Read up to the closing brace and end it with 0; *length 0: end of the file. */
 static qb_status read_header(const blob *from, uint64_t at, char *text, size_t *length) {
     const char *path = from->path;
     *length = 0;
@@ -171,7 +172,7 @@ static qb_status add_frame(edf *e, const frame *f) {
     return QB_OK;
 }
 
-/* `more`: behind the first image others may follow, and the end of the file is known. */
+/* `more`: other images may follow the first one, and the end of the file is known. */
 static qb_status list_frames(edf *e, size_t file, const blob *from, uint64_t most, bool more, char *text) {
     uint64_t at = 0;
     qb_status status;

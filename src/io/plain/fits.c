@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* FITS (fits.gsfc.nasa.gov, standard 4.0): cards of 80 letters in blocks of 2880 bytes, then big-endian numbers, the first axis fastest. The first
- * header with two or three axes is read; images compressed in tiles by cfitsio (fits_packed.c). */
+/* FITS (fits.gsfc.nasa.gov, standard 4.0): cards of 80 letters in blocks of 2880 bytes, then big-endian numbers, the
+ * first axis fastest. The first header with two or three axes is read; images compressed in tiles are read by cfitsio
+ * (fits_packed.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -18,7 +19,7 @@ enum { BLOCK = 2880, CARD = 80, BLOCKS_MOST = 4096, AXES_MOST = 8, HEADERS_MOST 
 
 typedef struct header {
     int bits, axes;
-    double size[AXES_MOST], heap, slope, zero; /* heap: numbers behind those of the axes */
+    double size[AXES_MOST], heap, slope, zero; /* heap: numbers after those of the axes */
     bool image, packed, ended;
 } header;
 
@@ -49,7 +50,7 @@ static void set_card(header *h, const char *card) {
         h->size[key[5] - '1'] = number;
 }
 
-/* *at: behind the header. */
+/* *at: position after the header. */
 static qb_status read_header(int fd, const char *path, uint64_t *at, header *h) {
     char block[BLOCK];
     *h = (header){.slope = 1};
@@ -61,7 +62,7 @@ static qb_status read_header(int fd, const char *path, uint64_t *at, header *h) 
     return h->ended ? QB_OK : qb__fail(QB_BAD_INPUT, "%s: no END in its FITS header", path);
 }
 
-/* Bytes of the data, and whether they are images; false where the numbers make no sense. */
+/* Bytes of the data, and whether they are images; false for impossible numbers. */
 static bool measure(const header *h, size_t size[3], uint64_t *bytes) {
     size_t all = h->axes > 0;
     *bytes = 0;

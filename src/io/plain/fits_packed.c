@@ -115,7 +115,7 @@ static qb_status check_streams(fits *f, const char *name, uint64_t stored) {
     return status;
 }
 
-/* The first image of two or three axes. */
+/* The first image with two or three axes. */
 static qb_status find_image(fits *f, uint64_t stored) {
     enum { RATIO = 16384 };
     const char *path = f->base.path;

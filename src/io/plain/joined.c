@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images of several files as one stack, one behind the other. */
+/* Images of several files as one stack. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -13,7 +13,8 @@ typedef struct joined {
     size_t parts;
 } joined;
 
-/* As many of the region's images, from the done-th on, as lie in one part; of another type than the stack's, one. */
+/* Number of the region's images, from the done-th on, that lie in one part; one if its type differs from the
+ * stack's. */
 static qb_status read_run(const joined *j, const qb__region *region, size_t *done, char *out, void *raw) {
     size_t k = 0, image = region->first + *done * region->step;
     while (image >= j->part[k].count) image -= j->part[k++].count;
@@ -46,7 +47,7 @@ static void release_joined(qb__source *source) {
     qb__free(j->part);
 }
 
-/* What its first part says, as far as all share it. */
+/* Properties of its first part, as far as all parts share them. */
 static void take_words(qb__source *to, const qb__source *from) {
     memcpy(to->shape, from->shape, sizeof to->shape);
     memcpy(to->voxel, from->voxel, sizeof to->voxel);
@@ -59,7 +60,7 @@ static void take_words(qb__source *to, const qb__source *from) {
     to->shape[0] = 0;
 }
 
-/* Images of a part that lie nowhere lie nowhere in the whole. */
+/* Images without data in a part have no data in the whole. */
 static qb_status add_holes(joined *j, const qb__frames *part, size_t at, size_t images) {
     if (!part->source->holes) return QB_OK;
     qb_status status = j->base.holes ? QB_OK : qb__alloc(images, 1, &j->base.holes);
@@ -68,7 +69,7 @@ static qb_status add_holes(joined *j, const qb__frames *part, size_t at, size_t 
     return status;
 }
 
-/* One size; one type, else floats. */
+/* All parts have one size, and one type, else they become floats. */
 static qb_status agree(joined *j) {
     const qb__source *first = j->part[0].source;
     qb_status status = QB_OK;

@@ -51,7 +51,7 @@ static bool has_extension(const char *name, const char *extensions) {
     return strstr(extensions, key) != NULL;
 }
 
-/* A run may have been killed while images got their names, or their folder its own. */
+/* A run may have been killed while images, or their folder, got their names. */
 static void settle(const char *path) {
     if (access(path, F_OK) == 0) {
         qb__recover(path, false, NULL);
@@ -77,12 +77,12 @@ static qb_status list_folder(const char *path, const char *extensions, qb__notes
     return QB_OK;
 }
 
-/* A pattern with a number: name_%05d.tif is the glob name_*.tif, of which only names with a number there are taken.
- * Wildcards may stand before the number or behind it. */
+/* A pattern with a number: name_%05d.tif is the glob name_*.tif, limited to names with a number there. Wildcards may be
+ * before or after the number. */
 typedef struct numbered {
     bool is;
     bool exact;            /* no wildcards */
-    size_t prefix, suffix; /* what stands before the number and behind it; 0: has wildcards */
+    size_t prefix, suffix; /* length of the text before the number and after it; 0: has wildcards */
 } numbered;
 
 static qb_status parse_pattern(const char *path, char *pattern, size_t size, numbered *n) {
@@ -103,7 +103,7 @@ static qb_status parse_pattern(const char *path, char *pattern, size_t size, num
     return qb__fail(QB_BAD_ARGUMENT, "%s: wildcards may stand before its number or behind it, not both", path);
 }
 
-/* Where that number is in a name; false where there is none. A '-' before it is its sign. */
+/* Position of that number in a name; false if there is none. A '-' before it is its sign. */
 static bool find_counter(const char *name, const numbered *p, qb__counter *counter) {
     const size_t n = strlen(name);
     *counter = (qb__counter){0};
@@ -135,7 +135,7 @@ static qb_status list_pattern(const char *path, numbered *p, qb__notes *files) {
     return QB_OK;
 }
 
-/* What is there instead, as far as one name tells. */
+/* What exists instead, as far as a name tells. */
 static qb_status no_images(const char *path, const char *extensions) {
     size_t count = 0;
     char name[64] = "";
@@ -149,7 +149,7 @@ static qb_status no_images(const char *path, const char *extensions) {
                     path, extensions + 1, count, name);
 }
 
-/* The files, and the number of each where `numbers` is wanted. */
+/* The files, and the number of each if `numbers` is wanted. */
 static qb_status list(const char *path, const char *extensions, qb__notes *files, long long **numbers) {
     qb_status status = QB_OK;
     numbered p = {0};
@@ -189,7 +189,7 @@ qb_status qb__list_images(const char *path, const char *extensions, qb__notes *f
     return list(path, extensions, files, NULL);
 }
 
-/* Holes among the numbers, which FROM:TO would spread the others over. */
+/* Missing numbers, over which FROM:TO would spread the other angles. */
 static qb_status check_numbers(const char *path, const qb__notes *files, const long long *number, char *trouble,
                                size_t size) {
     const size_t n = files->count;

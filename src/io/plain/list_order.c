@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of images in many files. Their names hold one number or several: an index, an angle, a date. The one that
- * counts the files up, without repeating itself, decides; where two do and disagree, whoever calls must say which. */
+/* The order of images in many files. Their names hold one number or several: an index, an angle, a date. The number
+ * that counts the files, without repetition, decides; if two do and disagree, the user must choose. */
 #include "io/plain/list_order.h"
 
 #include <ctype.h>
@@ -14,9 +14,9 @@
 
 enum { NUMBERS = 48, DIGITS = 18 };
 
-/* A number in a name. A '-' or '+' in front of it may be its sign, unless a letter or a digit stands before that. */
+/* A number in a name. A '-' or '+' before it may be its sign, unless a letter or a digit precedes that. */
 typedef struct number {
-    size_t sign, begin, end; /* places in the name */
+    size_t sign, begin, end; /* positions in the name */
     unsigned long long value;
     bool minus;
 } number;
@@ -26,7 +26,7 @@ static bool next_number(const char *name, size_t from, number *n) {
     while (name[at] && !isdigit((unsigned char)name[at])) at++;
     if (!name[at]) return false;
     n->end = at + strspn(name + at, "0123456789");
-    if (n->end - at > DIGITS) at = n->end - DIGITS; /* the digits before count as words */
+    if (n->end - at > DIGITS) at = n->end - DIGITS; /* earlier digits count as text */
     n->begin = n->sign = at;
     const bool signed_ = at > from && (name[at - 1] == '-' || name[at - 1] == '+');
     if (signed_ && (at == 1 || !isalnum((unsigned char)name[at - 2]))) n->sign = at - 1;
@@ -35,27 +35,27 @@ static bool next_number(const char *name, size_t from, number *n) {
     return true;
 }
 
-/* The same but for their numbers? */
+/* True if the names are equal except for their numbers. */
 static bool alike(const char *a, const char *b) {
     size_t i = 0, j = 0;
     for (;;) {
         number m, n;
         const bool one = next_number(a, i, &m), other = next_number(b, j, &n);
         if (one != other) return false;
-        if (!one) return strcasecmp(a + i, b + j) == 0; /* .tif and .TIF */
+        if (!one) return strcasecmp(a + i, b + j) == 0; /* .tif and .TIF are equal */
         if (m.sign - i != n.sign - j || strncmp(a + i, b + j, m.sign - i) != 0) return false;
         i = m.end;
         j = n.end;
     }
 }
 
-/* The same number of all names. */
+/* The n-th number of all names. */
 typedef struct column {
     long long *value; /* [files] */
     bool *minus;
-    size_t begin, end, width; /* in the first name; the digits of all, 0 where they differ */
+    size_t begin, end, width; /* position in the first name; number of digits in all names, 0 if it differs */
     bool varies, counts;
-    long long step; /* the smallest from one to the next */
+    long long step; /* the smallest difference between consecutive ones */
 } column;
 
 typedef struct table {
@@ -95,7 +95,7 @@ static qb_status fill(table *t) {
     return QB_OK;
 }
 
-/* "12.5" is one number where all have as many digits behind the point. */
+/* "12.5" is one number if all names have the same number of digits after the point. */
 static void join_decimals(table *t) {
     static const long long tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
     enum { MOST = sizeof tens / sizeof *tens - 1 };
@@ -115,7 +115,7 @@ static void join_decimals(table *t) {
     }
 }
 
-/* A dash before all of them parts words; before some it is a sign. */
+/* If all have a dash before it, the dash separates words; if only some have it, it is a sign. */
 static void apply_signs(column *c, size_t files) {
     size_t minus = 0;
     for (size_t i = 0; i < files; i++) minus += c->minus[i];
@@ -128,7 +128,7 @@ static int compare_values(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Distinct, and at even steps but for a hole here and there. */
+/* Distinct and evenly spaced, except for some gaps. */
 static qb_status judge(column *c, size_t files) {
     long long *sorted;
     qb_status status = qb__alloc(files, sizeof *sorted, &sorted);
@@ -160,7 +160,7 @@ static void sort_entries(const column *c, size_t files, entry *entries) {
     qsort(entries, files, sizeof *entries, compare_entries);
 }
 
-/* Do both columns put the files into one order? */
+/* True if both columns give the files the same order. */
 static bool same_order(const column *a, const column *b, size_t files, entry *scratch) {
     sort_entries(a, files, scratch);
     for (size_t i = 1; i < files; i++)
@@ -168,7 +168,7 @@ static bool same_order(const column *a, const column *b, size_t files, entry *sc
     return true;
 }
 
-/* The first name with what varies as a pattern: GR_*_%04d.tif. */
+/* The first name with a pattern for the varying number: GR_*_%04d.tif. */
 static void suggest(const table *t, char *text, size_t size) {
     size_t last = 0, used = 0, at = 0;
     const char *name = t->name[0];
@@ -199,7 +199,7 @@ static qb_status refuse(const char *path, const table *t, const char *why) {
         why, a ? a + 1 : t->name[0], b ? b + 1 : t->name[t->files - 1], pattern);
 }
 
-/* Which column decides; NULL: none varies. */
+/* The column that decides; NULL: none varies. */
 static qb_status decide(const char *path, const qb__counter *counter, table *t, entry *scratch, column **which) {
     column *found = NULL;
     size_t varying = 0, by_one = 0;
@@ -212,7 +212,7 @@ static qb_status decide(const char *path, const qb__counter *counter, table *t, 
         varying += c->varies;
         by_one += c->counts && c->step == 1;
     }
-    if (!*which && !varying && t->files > 1) *which = t->column; /* 1 and 01: told when they are sorted */
+    if (!*which && !varying && t->files > 1) *which = t->column; /* 1 and 01 are reported when they are sorted */
     if (*which || !varying) return QB_OK;
     for (size_t k = 0; k < t->columns; k++) {
         column *c = &t->column[k];
@@ -236,7 +236,7 @@ static qb_status check_alike(const char *path, const qb__notes *files) {
     return QB_OK;
 }
 
-/* The names in their order, and their numbers; 01 and 1 are one number. */
+/* Sort the names by their numbers; 01 and 1 are the same number. */
 static qb_status sort(const char *path, const table *t, const column *c, entry *entries, qb__notes *files,
                       long long *numbers) {
     char **names;

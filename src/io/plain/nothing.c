@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images that go nowhere, -o /dev/null: to see what computing them takes where there is no room for them. */
+/* Images are discarded, -o /dev/null: to measure computing without disk space. */
 #include <string.h>
 
 #include "io/formats.h"
@@ -17,7 +17,7 @@ static qb_status write_nothing(qb_writer *writer, size_t first, size_t end, cons
     return QB_OK;
 }
 
-/* Other ranks open nothing, too. */
+/* Other ranks open nothing either. */
 static const char *place(const qb_writer *writer, qb__writer_location *place) {
     place->files = 1;
     return writer->path;

@@ -12,7 +12,7 @@
 #include "io/formats.h"
 #include "io/writer.h"
 
-/* A header is a Python dictionary of three keys; nothing real comes near this length. */
+/* A header is a Python dictionary with three keys; real ones are much shorter. */
 enum { HEADER_MOST = 65536 };
 
 static const struct {
@@ -23,7 +23,7 @@ static const struct {
     {"u4", QB_U32}, {"i4", QB_I32}, {"f2", QB_F16}, {"f4", QB_F32}, {"f8", QB_F64},
 };
 
-/* The text behind 'key': ; NULL when there is none. */
+/* The text after 'key': ; NULL if there is none. */
 static const char *value_of(const char *header, const char *key) {
     char quoted[32];
     snprintf(quoted, sizeof quoted, "'%s'", key);
@@ -36,7 +36,7 @@ static const char *value_of(const char *header, const char *key) {
     return at;
 }
 
-/* wide: NULL, or there integers of 64 bits become bits of doubles, and 'i' or 'u'. */
+/* wide: NULL, or it gets 'i' or 'u' for 64-bit integers, which are converted to doubles. */
 static qb_status parse_descr(const char *path, const char *descr, qb__plain *layout, char *wide) {
     if (wide && descr && strlen(descr) > 4 && strchr("iu", descr[2]) && descr[3] == '8' && descr[4] == '\'') {
         layout->dtype = QB_F64;

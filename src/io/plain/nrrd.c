@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* NRRD (teem.sourceforge.net/nrrd/format.html): lines "key: value" until an empty one, then the data, or a file beside it. */
+/* NRRD (teem.sourceforge.net/nrrd/format.html): lines "key: value" until an empty one, then the data, or the name of a
+ * data file. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 enum { HEADER_MOST = 65536 };
 
 static const struct {
-    const char *name; /* the first of a type is written */
+    const char *name; /* the first name of a type is written */
     qb_dtype dtype;
 } types[] = {
     {"uint8", QB_U8},      {"uchar", QB_U8},           {"unsigned char", QB_U8}, {"uint8_t", QB_U8},
@@ -126,7 +127,7 @@ static const struct {
 
 static void set_key(header *h, char *line) {
     char *colon = strchr(line, ':');
-    if (*line == '#' || !colon || colon[1] == '=') return; /* a comment, or a note of somebody's */
+    if (*line == '#' || !colon || colon[1] == '=') return; /* a comment, or a user's own key */
     *colon = 0;
     char *value = colon + 1;
     while (isspace((unsigned char)*value)) value++;
@@ -176,7 +177,7 @@ static qb_status read_header(header *h) {
     return status;
 }
 
-/* A file of data of its own: without a header. */
+/* A separate data file has no header. */
 static qb_status find_data(header *h, char *file, size_t size) {
     const char *slash = strrchr(h->path, '/');
     snprintf(file, size, "%s", h->path);

@@ -100,15 +100,15 @@ qb_status qb__read_whole(const char *path, size_t limit, char **text, size_t *le
     return status;
 }
 
-/* One read(), cut into pieces of bytes of what comes out. */
+/* One read(), divided into pieces by output bytes. */
 typedef struct sweep {
     const plain_source *plain;
     const qb__region *region;
     char *out;
-    size_t part, bytes, piece; /* of one image, of all, of a piece */
+    size_t part, bytes, piece; /* bytes of one image; of all; of a piece */
 } sweep;
 
-/* An image's rows lie in one run; whole images one behind the other are one long one. */
+/* An image's rows are contiguous, and so are whole images. */
 static qb_status read_piece(void *context, size_t piece, size_t worker) {
     (void)worker;
     const sweep *s = context;
@@ -140,8 +140,8 @@ static qb_status read_plain(qb__source *source, const qb__region *region, void *
     return qb__share(source->threads, qb__ceil_div(s.bytes, s.piece), read_piece, &s);
 }
 
-/* Fortran order: of each column all images' values of a row lie side by side. Runs of whole rows are read, and what
- * is wanted picked from them. */
+/* Fortran order: for each column, all images' values of a row are neighbours. Runs of whole rows are read, and the
+ * wanted values are selected. */
 static qb_status read_fortran(qb__source *source, const qb__region *region, void *out) {
     const plain_source *plain = (plain_source *)source;
     const size_t size = qb_dtype_size(source->dtype), images = source->shape[0], columns = source->shape[2];
@@ -170,7 +170,7 @@ static void release_plain(qb__source *source) {
     if (plain->fd >= 0) close(plain->fd);
 }
 
-/* The layout's bytes lie inside the file. */
+/* True if the layout's bytes are inside the file. */
 static qb_status check_size(const char *path, const qb__plain *layout) {
     const size_t *n = layout->shape;
     uint64_t have;

@@ -30,7 +30,7 @@ static void set_header(qb__rabbitct *set, const unsigned char *at) {
     set->columns = n[0], set->rows = n[1], set->views = n[2];
 }
 
-/* Says which number of the header cannot be. */
+/* Message with the number of the header that is wrong. */
 static qb_status check_header(const qb__rabbitct *set) {
     const struct {
         const char *what;
@@ -46,8 +46,7 @@ static qb_status check_header(const qb__rabbitct *set) {
                     slope, intercept);
 }
 
-/* The newer layout ends with its last view; the original one may go on with whole references, the
- * smaller ones first. */
+/* The newer layout ends with its last view; the original one may continue with references, the smaller ones first. */
 static bool fits(qb__rabbitct *set, uint64_t file) {
     uint64_t end = header_bytes(set) + set->views * view_bytes(set);
     set->reference = 0;
@@ -88,7 +87,7 @@ static qb_status recognise(qb__rabbitct *set, uint64_t file) {
     if (status == QB_OK && fits(set, file)) return QB_OK;
     uint32_t version;
     memcpy(&version, head, sizeof version);
-    if (version == 2) { /* the original layout; or images of two columns, but then they would fit */
+    if (version == 2) { /* the original layout; images of two columns would be smaller */
         set->original = true;
         set_header(set, head + VERSION);
         status = check_header(set);
@@ -148,7 +147,7 @@ qb_status qb__rabbitct_volume(const char *path, size_t size, uint16_t *out) {
     return status;
 }
 
-/* Reference256.vol beside the views, as the newer benchmark's archive has it. */
+/* Reference256.vol in the folder of the views, as in the newer benchmark's archive. */
 static qb_status reference_nearby(const qb__rabbitct *set, size_t size, uint16_t *out) {
     char name[4096];
     char *folder = qb__folder_of(set->path);

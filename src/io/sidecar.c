@@ -14,7 +14,7 @@
 #include "io/writer.h"
 #include "quickbeam/geometry.h"
 
-/* PATH.json: what NPY and raw files cannot say themselves. */
+/* PATH.json: metadata that NPY and raw files cannot hold. */
 enum { SIDECAR_MOST = 64 << 20 };
 static const double degree = 3.14159265358979323846 / 180.0;
 
@@ -52,7 +52,7 @@ qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char *
     cJSON *parsed = *provenance ? cJSON_Parse(provenance) : NULL;
     if (parsed)
         cJSON_AddItemToObject(object, "provenance", parsed);
-    else if (*provenance == '{') /* the parser does not say which it was */
+    else if (*provenance == '{') /* the parser does not tell the reason */
         qb__json_kept(NULL);
     else if (*provenance)
         cJSON_AddStringToObject(object, "provenance", provenance);
@@ -76,8 +76,8 @@ qb_status qb__write_sidecar(qb_writer *writer, const char *provenance) {
     return status;
 }
 
-/* What lies beside the data as PATH.json, NULL when nothing does, or something that is not ours. Only a file that
- * is not there is absent: one that cannot be read said what the numbers are, and must not be guessed at. */
+/* Read PATH.json next to the data; NULL if there is none, or one that is not ours. Only a missing file counts as
+ * absent: if it cannot be read, its information must not be guessed. */
 static qb_status load(const char *path, cJSON **object) {
     char name[4096], *text;
     struct stat about;
@@ -120,9 +120,9 @@ static void get_voxel(const cJSON *object, double voxel[3]) {
     }
 }
 
-/* A file that was exchanged for another one leaves the .json of the old one beside it. */
+/* If the data file was replaced by another program, the .json of the old one stays next to it. */
 static qb_status check_same(const char *path, const cJSON *object, qb__source *source) {
-    enum { COPIED = 60 }; /* seconds within which both are copied */
+    enum { COPIED = 60 }; /* seconds within which both files are copied */
     char name[4096];
     struct stat data, sidecar;
     const cJSON *list = cJSON_GetObjectItem(object, "shape");

@@ -66,7 +66,7 @@ static qb_status read_open(FILE *file, const char *path, size_t most, qb__text *
 
 qb_status qb__text_read(const char *path, size_t most, qb__text *text) {
     *text = (qb__text){0};
-    /* A pipe without a writer would be waited for. */
+    /* Opening a pipe without a writer would block. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
     if (!file) {
@@ -103,7 +103,7 @@ qb_status qb__text_write(qb__publication *set, const char *path, const qb__text 
 }
 
 qb_status qb__json_parse(const char *text, cJSON **object) {
-    errno = 0; /* the parser does not tell want of memory from want of a bracket, malloc does */
+    errno = 0; /* the parser does not tell a lack of memory from a syntax error, but malloc sets errno */
     *object = cJSON_ParseWithOpts(text, NULL, true);
     if (*object) return QB_OK;
     return errno == ENOMEM ? qb__fail(QB_NO_MEMORY, "no memory for a JSON text of %zu bytes", strlen(text))

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "io/publish/publication.h"
 
-/* Text that grows; zeroed = empty. Running out of memory is remembered until qb__text_write. */
+/* Text that grows; zeroed = empty. A lack of memory is remembered until qb__text_write. */
 typedef struct qb__text {
     char *data; /* ends in 0 */
     size_t length, room;
@@ -20,14 +20,14 @@ void qb__text_clear(qb__text *text);
 
 /* A whole file of at most `most` bytes, followed by a 0; a longer one is QB_BAD_INPUT. */
 qb_status qb__text_read(const char *path, size_t most, qb__text *text);
-/* One of a set, or NULL: a whole file of its own. */
+/* As one file of a set; NULL: a file of its own. */
 qb_status qb__text_write(qb__publication *set, const char *path, const qb__text *text);
 
-/* JSON text that may end in white space only; release with cJSON_Delete. QB_BAD_INPUT when it is none, of which
- * the caller knows what to say, QB_NO_MEMORY. */
+/* JSON text followed only by white space; release with cJSON_Delete. QB_BAD_INPUT for invalid JSON, without a message;
+ * QB_NO_MEMORY. */
 qb_status qb__json_parse(const char *text, cJSON **object);
 
-/* UTF-16, which begins with its mark, becomes text of one byte a character, "?" for what is not ASCII. */
+/* UTF-16 with a byte order mark becomes text with one byte per character, "?" for characters beyond ASCII. */
 void qb__text_narrow(qb__text *text);
 
 #endif

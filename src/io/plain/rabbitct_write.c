@@ -13,15 +13,15 @@
 enum { INPUT, GEOMETRY, REFERENCES, FILES = REFERENCES + 4 };
 
 typedef struct output {
-    char *path; /* where it is written */
+    char *path; /* temporary or final path */
     FILE *file;
 } output;
 
 struct qb__rabbitct_writer {
-    qb__rabbitct set;             /* no more than columns, rows, views, hu and layout */
-    qb__publication *publication; /* all of them together, or the one */
+    qb__rabbitct set;             /* only columns, rows, views, hu and layout are used */
+    qb__publication *publication; /* all files together, or the single one */
     const char *fresh;
-    size_t references, open_size; /* how many; the one being written */
+    size_t references, open_size; /* number of references; size of the one being written */
     output files[FILES];
 };
 

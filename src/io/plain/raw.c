@@ -12,8 +12,7 @@
 static const char longer[] =
     "is --shape right? Give :OFFSET behind it where a header is to be skipped; :0 reads only the first views";
 
-/* VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]; "big" after the type, as in uint16big, is the other byte
- * order. */
+/* VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]; "big" after the type, as in uint16big, is the other byte order. */
 static qb_status parse_shape(const char *text, qb__plain *layout) {
     const char *at = text;
     char *end, name[24];
@@ -35,7 +34,7 @@ static qb_status parse_shape(const char *text, qb__plain *layout) {
     if (!at[n]) return QB_OK;
     errno = 0;
     layout->offset = strtoull(at + n + 1, &end, 10);
-    layout->longer = NULL; /* who says where the data begin may mean a part of the file */
+    layout->longer = NULL; /* with an offset, a part of the file may be meant */
     if (end != at + n + 1 && !*end && !errno && at[n + 1] != '-') return QB_OK;
 bad:
     return qb__fail(QB_BAD_ARGUMENT, "--shape %s is not VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET] like 720,512,512:uint16",
@@ -55,13 +54,13 @@ qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__
     if (!how && !*noted)
         return qb__fail(QB_BAD_INPUT, "%s is raw data: give --shape VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]", path);
     status = parse_shape(how ? how : noted, &layout);
-    if (how && sinogram) { /* VIEWS and ROWS are words; sinograms lie row by row */
+    if (how && sinogram) { /* VIEWS and ROWS are names; sinograms are stored row by row */
         size_t views = layout.shape[0];
         layout.shape[0] = layout.shape[1];
         layout.shape[1] = views;
     }
     if (status == QB_OK && (qb__is_pattern(path) || qb__is_folder(path)))
-        return qb__raw_series_open(path, &layout, source); /* nobody writes notes beside one */
+        return qb__raw_series_open(path, &layout, source); /* such files have no JSON file with them */
     if (status == QB_OK) status = qb__plain_open(path, &layout, source);
     if (status == QB_OK) status = qb__sidecar_apply(path, *source);
     if (status == QB_OK) return QB_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Raw data in many files, each of the same number of images (one view a file, mostly): name_*.raw, name_%05d.raw or a
- * folder, with --shape of the whole. */
+/* Raw data in many files with the same number of images each (usually one view per file): name_*.raw, name_%05d.raw or
+ * a folder, with --shape of the whole. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 typedef struct raw_series {
     qb__source base;
     qb__notes files;
-    size_t each; /* images of a file */
+    size_t each; /* images per file */
     uint64_t offset;
     bool swap;
 } raw_series;
@@ -43,7 +43,7 @@ static qb_status read_series(qb__source *source, const qb__region *region, void 
 
 static void release_series(qb__source *source) { qb__notes_release(&((raw_series *)source)->files); }
 
-/* All of one size, which holds what the shape says of each. */
+/* All have one size, large enough for their images. */
 static qb_status check_sizes(const raw_series *series, const qb__plain *layout, const char *path) {
     const qb__source *base = &series->base;
     const qb__notes *files = &series->files;

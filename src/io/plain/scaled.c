@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A source whose stored numbers stand for others: slope * number + offset, as MetaImage and HDF5 files can say. */
+/* A source whose values are slope * stored number + offset, as stated in MetaImage and HDF5 files. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static qb_status wrap(qb__source **source, double slope, double offset) {
     s->base.read = read_scaled;
     s->base.release = release_scaled;
     s->stored = stored;
-    stored->holes = NULL; /* they are the new one's */
+    stored->holes = NULL; /* moved to the new source */
     s->slope = slope, s->offset = offset;
     if (!*s->base.trouble && (slope != 1 || offset != 0))
         snprintf(s->base.trouble, sizeof s->base.trouble,

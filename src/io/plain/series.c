@@ -22,8 +22,7 @@ static bool in_range(const qb__series *series, const char *name, size_t first, s
     return number >= first && number - first < count;
 }
 
-/* Files of the same series are replaced one by one; anything else in a folder given for it is
- * likely a mistake. */
+/* Files of the same series are replaced one by one; anything else in the given folder is probably a mistake. */
 static qb_status check_folder(const qb__series *series) {
     DIR *folder = opendir(series->folder);
     if (!folder) return qb__fail_errno(errno, "opening the folder", series->folder);
@@ -38,15 +37,15 @@ static qb_status check_folder(const qb__series *series) {
     return status;
 }
 
-/* What else has the name of an image would go with the older images when new ones take their place. */
+/* Other images in the folder would be removed together with the older ones. */
 static qb_status check_member(const qb__series *series, const char *name) {
     char path[QB__NAME_ROOM];
     const bool fits = (size_t)snprintf(path, sizeof path, "%s/%s", series->folder, name) < sizeof path;
     return fits ? qb__member_check(path) : QB_OK;
 }
 
-/* Pieces of one series may be written one after another, so images beside these are welcome; but
- * what replaces some images of an older, longer series must replace all. */
+/* Parts of a series may be written one after another, so other images of the series may exist; but a run that replaces
+ * some images of an older, longer series must replace all. */
 static qb_status check_older(const qb__series *series, size_t first, size_t count) {
     DIR *folder = opendir(series->folder);
     char stale[256] = "";
@@ -87,7 +86,7 @@ qb_status qb__series_protect_inputs(const char *path, const char *word, size_t f
     return status;
 }
 
-/* `file` is known by where it leads, there or not. */
+/* `file` is identified by its target, whether it exists or not. */
 static qb_status holds_target(const qb__series *series, size_t first, size_t count, const char *target, bool *holds) {
     const char *name = qb__last_part(target);
     if (!is_ours(series, name) || !in_range(series, name, first, count)) return QB_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the files of a series are named. */
+/* Names of the files of a series. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static char *copy_part(const char *text, size_t n) {
     return copy;
 }
 
-/* PREFIX%05dSUFFIX, one number in it. */
+/* PREFIX%05dSUFFIX, with one number in it. */
 static qb_status split_pattern(const char *path, qb__series *series) {
     const char *name = qb__last_part(path);
     const char *percent = strchr(name, '%');

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The file `set` in the first of a set's hidden folders: "quickbeam set 1", for each member its kind
- * and how many files it has, its hidden folder and its name, "end"; each a text with a 0 behind it.
- * Folders beside the first one are called by their names, others by their whole path; a member's
- * name is beside its hidden folder. */
+/* The file `set` in the first hidden folder of a set: "quickbeam set 1", for each member its kind, its number of files,
+ * its hidden folder and its name, then "end"; each text ends with a 0. Folders next to the first one are given by name,
+ * others by absolute path; a member's name is next to its hidden folder. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -66,7 +65,7 @@ static const char *take(const char **at, const char *end) {
     return word;
 }
 
-/* Beside the first hidden folder, or where its whole path says. */
+/* Next to the first hidden folder, or at its absolute path. */
 static qb_status read_member(const char *folder, const char *kind, const char *staging, const char *name,
                              qb__member *m) {
     const int near_first = staging[0] == '/' ? 0 : (int)(qb__last_part(folder) - folder);

@@ -22,17 +22,17 @@ static const char magic[WORD] = "qb images 1\n";
 
 typedef struct head {
     char magic[WORD];
-    uint64_t bytes, hash; /* of the job, which follows */
+    uint64_t bytes, hash; /* of the job's text, which follows */
 } head;
 
 typedef struct record {
     uint64_t first, end; /* images */
-    uint64_t hash;       /* of the two, and of where it stands */
+    uint64_t hash;       /* of the two numbers and their position */
 } record;
 
 static uint64_t hash_of(const record *r, uint64_t at) { return qb__hash(r, offsetof(record, hash), at); }
 
-/* Whoever writes there lives. On a disk without locks nobody is asked. */
+/* True if the process that writes there is alive. On a file system without locks this is unknown. */
 static bool is_taken(int fd) { return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
 
 static qb_status at_work(const char *path) {
@@ -65,7 +65,7 @@ static qb_status get(const reading *r, void *data, size_t bytes, uint64_t at) {
     return QB_OK;
 }
 
-/* *job NULL: its writing was cut short. */
+/* *job NULL: the file was cut off while its head was written. */
 static qb_status read_job(const reading *r, char **job) {
     head h;
     *job = NULL;
@@ -82,7 +82,7 @@ static qb_status read_job(const reading *r, char **job) {
     return status;
 }
 
-/* As far as records are whole; a last one that is not goes. */
+/* Read whole records; an incomplete last one is removed. */
 static qb_status read_records(const reading *r, uint64_t at, size_t images, unsigned char *done) {
     record one;
     qb_status status = QB_OK;
@@ -143,7 +143,7 @@ qb_status qb__journal_read(const char *staging, const char *path, size_t images,
 
 /* ---- writing ---- */
 
-/* All that begins it at once, so that it is there or cut short. */
+/* Write the whole head at once, so that it is complete or cut off. */
 static qb_status write_job(qb__journal *j, const char *path, const char *job) {
     const size_t bytes = strlen(job);
     char *text;

@@ -11,7 +11,7 @@
 #include "io/publish/store.h"
 #include "io/tiff/tiff_write.h"
 
-/* The names that one output takes: a series, or a file and what may lie beside it. */
+/* The names of one output: a series, or a file with its additional files. */
 enum { NAME_ROOM = 4096 };
 
 static bool is_series(const qb__output *output) {
@@ -30,7 +30,7 @@ static qb_status two_things(const char *path, const char *other) {
     return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things, that and %s: give another name", path, other);
 }
 
-/* Whether writing `output` would take the place of the file at `path`. */
+/* True if writing `output` would replace the file at `path`. */
 static qb_status takes(const qb__output *output, const char *path, bool *taken) {
     char name[NAME_ROOM];
     if (is_series(output))
@@ -46,7 +46,7 @@ static qb_status takes(const qb__output *output, const char *path, bool *taken) 
     return status;
 }
 
-/* A folder that is replaced as a whole, with all that was read from it. */
+/* A folder that is replaced as a whole, with everything in it that was read. */
 static qb_status spare_store(const qb__output *output, const qb__inputs *inputs) {
     char whole[PATH_MAX], file[PATH_MAX];
     const qb_status status = qb__store_check(output->path);

@@ -5,7 +5,7 @@
 #include "base/inputs.h"
 #include "quickbeam/io.h"
 
-/* One thing that a run is going to write. */
+/* One output of a run. */
 typedef struct qb__output {
     const char *path;     /* as given; NULL = nothing */
     size_t images, first; /* images of a scan or a volume, as in qb_stack; 0 = a plain file */
@@ -13,12 +13,11 @@ typedef struct qb__output {
     size_t parts; /* as in qb_stack */
 } qb__output;
 
-/* Asked before any work, once it is known what will be written under which names. QB_BAD_ARGUMENT,
- * with both names, when
- * - an output, one of its images or what lies beside it would take the place of an input, of a file
- *   that env's caller reads (env->reads) or writes itself (env->writes), or of another output;
- * - a file that the caller is going to write is an input;
- * - something else than a regular file is where a file is to be. */
+/* Check all output names before any work. QB_BAD_ARGUMENT, with both names, if - an output, one of its images or its
+ * additional files would replace an input, a file that env's caller reads (env->reads)
+ *   or writes (env->writes), or another output;
+ * - a file that the caller will write is an input;
+ * - the place of a file is taken by something that is not a regular file. */
 qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__inputs *inputs, const qb_env *env);
 
 #endif

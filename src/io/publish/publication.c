@@ -21,10 +21,10 @@
 
 struct qb__publication {
     const qb_env *env;
-    bool resume_from, taken; /* the first is to be, is one of a run that is over */
+    bool resume_from, taken; /* the first file is to be taken from an earlier run; it was */
     qb_status (*look)(void *self, const char *folder);
     void *self;
-    bool published; /* nothing of it is left to go on with */
+    bool published; /* nothing is left to resume */
     size_t count;
     qb__member member[QB__FILE_SET_MOST];
 };
@@ -39,7 +39,7 @@ qb_status qb__publication_create(const qb_env *env, qb__publication **out) {
     return QB_OK;
 }
 
-/* Stages of others say where the first is: what is left of a set must be found from any of them. */
+/* The staging folders of the other outputs refer to the first one, so that a set can be found from any of them. */
 static qb_status link_to_first(const qb__publication *p, const qb__staging *staging) {
     char whole[PATH_MAX];
     char *name = qb__join(staging->folder, "first");
@@ -52,7 +52,7 @@ static qb_status link_to_first(const qb__publication *p, const qb__staging *stag
     return status;
 }
 
-/* A folder that is there now was made by a run that may have left something beside it. */
+/* An existing folder may have been made by a run that left something next to it. */
 static qb_status recover_around(const qb__publication *p, qb__staging_kind kind, const char *target,
                                 const char *label) {
     char *folder = qb__folder_of(target), *prefix = NULL;
@@ -68,7 +68,8 @@ static qb_status recover_around(const qb__publication *p, qb__staging_kind kind,
     return status;
 }
 
-/* What is half exchanged is settled before, as it is whole, and what belonged to it goes while nobody holds it. */
+/* Finish or undo a half exchanged set first, as a whole, and remove what belonged to it while nobody has a lock on
+ * it. */
 static qb_status resume_from(qb__publication *p, qb__staging_kind kind, const char *target, const char *label,
                              qb__staging *staging) {
     char *folder = kind == QB__STAGING_MEMBERS ? qb__strdup(target) : qb__folder_of(target), *prefix = NULL;
@@ -126,7 +127,7 @@ qb_status qb__publication_file(qb__publication *p, const char *path, const char 
     return status;
 }
 
-/* NAME/ is NAME, and a link to nowhere stands for the folder that will be there. */
+/* NAME/ is NAME, and a link to a missing folder stands for the folder that will be created. */
 static qb_status add_folder(qb__publication *p, const char *folder, bool whole, const char *label, const char **fresh) {
     char *name = qb__strdup(folder), *target = NULL;
     if (!name) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", folder);
@@ -156,7 +157,7 @@ static void destroy(qb__publication *p) {
     qb__free(p);
 }
 
-/* Of a set that did not get its names nobody is to finish the exchange. */
+/* Nobody must finish the exchange of a set that was given up. */
 static bool keep(const qb__publication *p) {
     const char *folder = p->member[0].staging.folder;
     if (!qb__staging_kept(folder)) return false;
@@ -167,7 +168,7 @@ static bool keep(const qb__publication *p) {
     return true;
 }
 
-/* The first hidden goes last: it knows of the others. */
+/* The first hidden folder is removed last, because it lists the others. */
 void qb__publication_abort(qb__publication *p) {
     if (!p) return;
     for (size_t i = p->count; i-- > 0;)
@@ -186,7 +187,7 @@ static qb_status flush_folder(const qb__staging *staging) {
     return qb__fail_errno(error, "writing into", staging->target);
 }
 
-/* Two runs that exchange the same names take turns. Where a folder cannot be locked they do not. */
+/* Two runs that exchange the same names take turns. If a folder cannot be locked, they do not. */
 static int take_turn(const qb__staging *staging) {
     char *folder = qb__folder_of(staging->folder);
     int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -195,7 +196,7 @@ static int take_turn(const qb__staging *staging) {
     return fd;
 }
 
-/* What the exchange goes by is on the disk before it begins: the new, and the file `set`. */
+/* The data for the exchange must be on the disk before it begins: the new files, and the file `set`. */
 static qb_status flush_staging(const qb__publication *p) {
     qb_status status = QB_OK;
     for (size_t i = 0; status == QB_OK && i < p->count; i++)
@@ -203,7 +204,8 @@ static qb_status flush_staging(const qb__publication *p) {
     return status;
 }
 
-/* All older away, the first before the others; all new in, the first last. What fails is undone. */
+/* Move all older files away, the first output before the others; then move the new ones in, the first output last. A
+ * failure is undone. */
 static qb_status exchange(qb__publication *p) {
     size_t i;
     qb_status status = QB_OK;
@@ -229,8 +231,8 @@ static qb_status publish_set(qb__publication *p) {
     return status;
 }
 
-/* A second name keeps what is older until the new one's is on the disk. Where it cannot have one (a file system
- * without, somebody else's file), the new stays under its name even if the disk then fails. */
+/* A hard link keeps the older file until the new one's name is on the disk. If a link is impossible (file system, or
+ * somebody else's file), the new file keeps its name even if the disk then fails. */
 static qb_status publish_one(const qb__member *member) {
     const qb__staging *staging = &member->staging;
     const bool kept = link(staging->target, staging->old) == 0, none = !kept && errno == ENOENT;
@@ -242,7 +244,7 @@ static qb_status publish_one(const qb__member *member) {
     return status;
 }
 
-/* What the caller wants beside the outputs. */
+/* Files that the caller writes in addition to the outputs. */
 static qb_status add_sidecars(qb__publication *p) {
     qb_status status = QB_OK;
     const char *fresh;
@@ -255,12 +257,12 @@ out:
     return status;
 }
 
-/* Whoever ends the process meanwhile waits until all have their names (staging_list.h). */
+/* A thread that ends the process meanwhile waits until all have their names (staging_list.h). */
 static qb_status publish(qb__publication *p) {
     const qb__staging *first = &p->member[0].staging;
     struct stat about;
     bool one = p->count == 1 && first->kind != QB__STAGING_MEMBERS;
-    /* A folder cannot take the place of another in one step. */
+    /* A folder cannot replace another one in one step. */
     if (one && first->kind == QB__STAGING_STORE && lstat(first->target, &about) == 0) one = false;
     return one ? publish_one(&p->member[0]) : publish_set(p);
 }
@@ -272,7 +274,7 @@ qb_status qb__publication_commit(qb__publication *p) {
     bool begun = status == QB_OK && p->count && (status = qb__staging_list_publish()) == QB_OK;
     if (begun) status = publish(p);
     p->published = begun && status == QB_OK;
-    qb__publication_abort(p); /* what is left of it */
+    qb__publication_abort(p); /* removes what is left */
     if (begun) qb__staging_list_published();
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What runs leave behind that were killed: sets that are half exchanged, and hidden folders. */
+/* Remains of killed runs: half exchanged sets, and hidden folders. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include "io/publish/publication.h"
 #include "io/tiff/tiff_write.h"
 
-/* Nothing new in place: everything older comes back. Else the rest of the new gets its names; all
- * that is older is out of the way by then. False when the disk does not take the names: the set stays. */
+/* If no new file is in place, everything older comes back. Otherwise the rest of the new files get their names; all
+ * older ones have been moved away by then. False if the disk refuses: the set stays. */
 static bool settle(const char *folder, qb__member *members, size_t count, const qb_env *env) {
     bool begun = false;
     for (size_t i = 0; i < count; i++) begun = begun || qb__member_begun(&members[i]);
@@ -36,7 +36,7 @@ static bool settle(const char *folder, qb__member *members, size_t count, const 
     return true;
 }
 
-/* Of a folder that was taken over. False when it must stay: it holds what cannot be judged. */
+/* For a folder that was taken over. False if it must stay because its content is unknown. */
 static bool finish_set(const char *folder, bool *was_set, const qb_env *env) {
     qb__member members[QB__FILE_SET_MOST];
     size_t count;
@@ -48,7 +48,7 @@ static bool finish_set(const char *folder, bool *was_set, const qb_env *env) {
     return settled && status == QB_OK;
 }
 
-/* The first hidden folder of the same set, if it is still there, is finished before. */
+/* The first hidden folder of the same set, if it still exists, is finished before. */
 static bool finish_first(const char *folder, const qb_env *env) {
     char first[PATH_MAX];
     char *name = qb__join(folder, "first");
@@ -82,7 +82,7 @@ static double bytes_of(const char *folder, const char *name) {
 
 static double bytes_in(const char *folder) { return bytes_of(folder, "new") + bytes_of(folder, "parts"); }
 
-/* Somebody may want to go on with it: it goes with the next run that writes the same. */
+/* It can be resumed: the next run that writes the same output removes it. */
 static void tell_kept(const char *folder, const qb_env *env) {
     qb__info(env,
              "%s (%.1f MB) is kept of a run that was killed: its command with --resume goes on from there, without it "
@@ -90,13 +90,13 @@ static void tell_kept(const char *folder, const qb_env *env) {
              folder, bytes_in(folder) / 1e6);
 }
 
-/* What becomes of those in which something is done. */
+/* What to do with folders that have finished parts. */
 typedef enum kept { REMOVE, SPARE, SPARE_AND_TELL } kept;
 
 static void recover_one(const char *folder, bool leftovers, kept how, const qb_env *env) {
     bool was_set = false;
     int lock = qb__staging_claim(folder);
-    if (lock < 0) return; /* somebody works there */
+    if (lock < 0) return; /* another process works there */
     bool good = finish_set(folder, &was_set, env);
     if (good && !was_set) good = finish_first(folder, env);
     const bool there = good && !was_set && leftovers && access(folder, F_OK) == 0;
@@ -141,7 +141,7 @@ void qb__recover_for(const char *folder, const char *prefix, bool spare, bool te
     recover(folder, true, prefix, spare ? SPARE : REMOVE, tell ? SPARE_AND_TELL : SPARE, env);
 }
 
-/* In a folder that there is: only volumes leave something that is done. */
+/* In an existing folder: only volumes leave finished parts. */
 static qb_status recover_members(const char *path, const char *target, const qb_env *env) {
     char label[QB__NAME_ROOM], *prefix = NULL;
     qb_status status = qb__series_label(path, "slice_", label);
@@ -151,7 +151,7 @@ static qb_status recover_members(const char *path, const char *target, const qb_
     return status;
 }
 
-/* Of a file, or of a folder that there will be; and in a folder that there is. */
+/* For a file, or a folder that will be created; and inside an existing folder. */
 static qb_status recover_output(const char *path, const qb_env *env) {
     char *name = qb__has_number(path) && !qb__is_folder(path) ? qb__folder_of(path) : qb__strdup(path);
     char *target = NULL, *folder = NULL, *prefix = NULL;

@@ -17,11 +17,11 @@
 #include "io/publish/paths.h"
 #include "quickbeam/env.h"
 
-/* How much of a long name goes into that of the hidden folder: names end at 255 bytes. */
+/* Part of a long name that is used for the hidden folder: names are limited to 255 bytes. */
 enum { NAME_MOST = 180, TRIES = 20 };
 static const char mark[] = ".part-";
 
-/* PID-CLOCK in hexadecimal, as qb__part_tag makes it. */
+/* PID-CLOCK in hexadecimal, from qb__part_tag. */
 static bool is_tag(const char *tag) {
     size_t n = strspn(tag, "0123456789");
     const char *clock = tag + n + 1;
@@ -51,7 +51,7 @@ qb_status qb__staging_prefix(qb__staging_kind kind, const char *target, const ch
     return *prefix ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
 }
 
-/* Where hidden folders of that kind lie. */
+/* The folder in which hidden folders of that kind lie. */
 static char *parent_folder(qb__staging_kind kind, const char *target) {
     return kind == QB__STAGING_MEMBERS ? qb__strdup(target) : qb__folder_of(target);
 }
@@ -77,14 +77,14 @@ static qb_status name_parts(qb__staging *staging) {
     return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", staging->target);
 }
 
-/* One who cleans up may find the folder before it is locked, and remove it; then there is no lock
- * file, or it has no name any more. */
+/* A clean-up may find and remove the folder before it is locked; then the lock file is missing, or has no name any
+ * more. */
 static bool lock_is_ours(int lock) {
     struct stat about;
     return flock(lock, LOCK_EX | LOCK_NB) == 0 && fstat(lock, &about) == 0 && about.st_nlink > 0;
 }
 
-/* QB_OK with lock < 0: try again under another name. A file system without locks is used without. */
+/* QB_OK with lock < 0: try again with another name. On a file system without locks no lock is used. */
 static qb_status make_locked(qb__staging *staging) {
     if (mkdir(staging->folder, 0777) != 0)
         return errno == EEXIST ? QB_OK : qb__fail_errno(errno, "creating", staging->target);
@@ -145,7 +145,7 @@ void qb__staging_release(qb__staging *staging) {
 int qb__staging_claim(const char *folder) {
     char *name = qb__join(folder, "lock");
     int lock = name ? open(name, O_RDWR | O_CLOEXEC) : -1;
-    if (name && lock < 0 && errno == ENOENT) rmdir(folder); /* died before it was locked */
+    if (name && lock < 0 && errno == ENOENT) rmdir(folder); /* the process died before it locked the folder */
     if (lock >= 0 && !lock_is_ours(lock)) {
         close(lock);
         lock = -1;
@@ -154,7 +154,7 @@ int qb__staging_claim(const char *folder) {
     return lock;
 }
 
-/* ---- what a run that is over has left to go on with ---- */
+/* ---- finished parts of an earlier run ---- */
 
 static bool has(const char *folder, const char *name, struct stat *about) {
     char *path = qb__join(folder, name);
@@ -168,13 +168,13 @@ bool qb__staging_kept(const char *folder) {
     return has(folder, "done", &about) && has(folder, "new", &about);
 }
 
-/* One of them. QB_OK without a lock: it is not what is wanted. */
+/* One hidden folder. QB_OK without a lock: not the right one. */
 static qb_status resume_from(const char *folder, qb__staging *staging) {
     struct stat about;
     if (!qb__staging_kept(folder) || !has(folder, "new", &about)) return QB_OK;
     if (S_ISDIR(about.st_mode) != (staging->kind != QB__STAGING_FILE)) return QB_OK;
     const int lock = qb__staging_claim(folder);
-    if (lock < 0 && access(folder, F_OK) != 0) return QB_OK; /* gone meanwhile */
+    if (lock < 0 && access(folder, F_OK) != 0) return QB_OK; /* removed meanwhile */
     if (lock < 0)
         return qb__fail(QB_BAD_ARGUMENT,
                         "%s cannot be locked: another run that writes %s is at work; wait for it, or give another -o",
@@ -204,7 +204,7 @@ qb_status qb__staging_resume(qb__staging_kind kind, const char *target, const ch
     return status;
 }
 
-/* What the lock file says, at most. */
+/* Longest text of the lock file. */
 enum { JOB_MOST = 80, TURNS = 100 };
 
 static bool is_of(int lock, const char *job) {
@@ -213,8 +213,9 @@ static bool is_of(int lock, const char *job) {
     return n >= 0 && (size_t)n == strlen(job) && memcmp(then, job, (size_t)n) == 0;
 }
 
-/* Whoever has it alone writes whose it is; then all of that job have it together. Changing one lock for the other lets go
- * of it for a moment, in which a fellow may have it alone, and finds his own job there, or a stranger, who writes his. */
+/* The process with the exclusive lock writes the job's name; then all processes of that job share the lock. Changing
+ * from one lock to the other releases it for a moment. Another process that then gets the exclusive lock finds its own
+ * job there, or writes another job's name. */
 static bool share(int lock, const char *job, bool *first) {
     const size_t bytes = strlen(job);
     if (lock_is_ours(lock) && !is_of(lock, job)) {
@@ -225,7 +226,7 @@ static bool share(int lock, const char *job, bool *first) {
     return flock(lock, LOCK_SH | LOCK_NB) == 0 && is_of(lock, job) && fstat(lock, &about) == 0 && about.st_nlink > 0;
 }
 
-/* A fellow who has it alone is done with that in no time. */
+/* Another process of the job holds the exclusive lock only for a moment. */
 int qb__staging_share(const char *folder, const char *job, bool *first) {
     const struct timespec moment = {.tv_nsec = 10000000};
     char *name = qb__join(folder, "lock");
@@ -253,7 +254,7 @@ static void remove_files(int folder, const char *name) {
         return;
     }
     for (struct dirent *entry; (entry = readdir(list));)
-        if (qb__staging_named(entry->d_name)) /* of what was put together in here */
+        if (qb__staging_named(entry->d_name)) /* hidden folders of members of this folder */
             remove_parts(inside, entry->d_name);
         else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             remove_files(inside, entry->d_name);

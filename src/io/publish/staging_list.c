@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-/* Of the process, as the signals are that end it. */
+/* Shared by the process, because signals end the whole process. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t idle;
@@ -71,7 +71,7 @@ void qb__staging_list_published(void) {
 }
 
 void qb__staging_list_abandon(void (*remove)(const char *name)) {
-    enum { PATIENCE = 5 }; /* seconds, for renames on a disk that has stopped */
+    enum { PATIENCE = 5 }; /* seconds to wait for renames on a disk that does not answer */
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE;

@@ -6,9 +6,10 @@
 
 #include "quickbeam/status.h"
 
-/* Whether a folder has the header of a Zarr array or group. */
+/* True if a folder has the header of a Zarr array or group. */
 bool qb__is_zarr(const char *folder);
-/* QB_BAD_ARGUMENT where `path` is something that such a folder must not take the place of: a file, or a folder of other things. */
+/* QB_BAD_ARGUMENT if `path` is something that a Zarr folder must not replace: a file, or a folder with other
+ * contents. */
 qb_status qb__store_check(const char *path);
 
 #endif

@@ -43,7 +43,7 @@ static qb_status rename_to(const char *from, const char *to, const char *name) {
     return qb__fail_errno(errno, "giving its name to", name);
 }
 
-/* FROM/NAME -> TO/NAME. What is not in FROM is passed over, and with `spare` what is in TO. */
+/* Move FROM/NAME to TO/NAME. Names missing in FROM are skipped, and with `spare` also those that exist in TO. */
 static qb_status move(const char *from, const char *to, const char *name, bool spare) {
     char *a = qb__join(from, name), *b = qb__join(to, name);
     qb_status status = QB_OK;
@@ -62,7 +62,7 @@ static qb_status move_all(const qb__notes *names, const char *from, const char *
     return status;
 }
 
-/* As many as can be; the words of what went wrong before stay. */
+/* Move as many as possible; the message of the first failure is kept. */
 static void move_back(const qb__notes *names, const char *from, const char *to) {
     for (size_t i = 0; i < names->count; i++) move(from, to, names->text[i], true);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where an output's name leads, and whether a file can be put there. */
+/* The target of an output's name, and whether a file can be created there. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_LINKS = 40 };
 
-/* `link` as read from the link `path`, seen from where we are. */
+/* The text `link` of the symbolic link `path`, relative to the working folder. */
 static char *seen_from_here(const char *path, const char *link) {
     const char *slash = link[0] == '/' ? NULL : strrchr(path, '/');
     size_t n = slash ? (size_t)(slash + 1 - path) : 0, room = n + strlen(link) + 1;
@@ -28,7 +28,7 @@ qb_status qb__target_of(const char *path, char **target) {
     *target = qb__strdup(path);
     for (int i = 0; *target && i < MOST_LINKS; i++) {
         ssize_t n = readlink(*target, link, sizeof link - 1);
-        if (n < 0) return QB_OK; /* no link, or nothing at all */
+        if (n < 0) return QB_OK; /* not a link, or nothing */
         link[n] = 0;
         char *next = seen_from_here(*target, link);
         qb__free(*target);
@@ -47,7 +47,7 @@ static bool same_inode(const char *a, const char *b, bool *both) {
     return *both && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Of two names with no file behind them: the same word in the same folder. */
+/* For two names without files: equal if they have the same last part in the same folder. */
 static qb_status same_name(const char *a, const char *b, bool *same) {
     bool both;
     char *x = qb__folder_of(a), *y = qb__folder_of(b);

@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-enum { LEAST = 8 /* lines and columns */ };
+enum { LEAST = 8 /* of lines, and of columns */ };
 
-/* How far sums along one axis vary among each other, over their mean; -1: there is no mass. */
+/* Relative variation of the sums along one axis; -1: there is no mass. */
 static double variation(const float *image, size_t lines, size_t columns, size_t line_step, size_t column_step) {
     double sum = 0, squares = 0;
     for (size_t l = 0; l < lines; l++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Are the bytes of the numbers in the right order? The high byte of a count changes little from pixel to pixel and from view to view,
- * the low one is noise. In the wrong order counts look like noise, and become smooth when their bytes are exchanged. Floats in the
- * wrong order have exponents of any size. */
+/* Detects a wrong byte order. The high byte of a count changes little from pixel to pixel and from view to view, the
+ * low byte is noise. In the wrong order counts look like noise, and become smooth when their bytes are swapped. Floats
+ * in the wrong order have exponents of any size. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,23 +15,25 @@
 
 enum { VIEWS = 12, ROWS = 4, LEAST_COLUMNS = 16 };
 
-/* How rough lines are, as stored or with their bytes exchanged. */
+/* Roughness of lines, as stored or with swapped bytes. */
 typedef struct roughness {
     double across,
-        along; /* sums over lines: steps from column to column, and from view to view, over the deviation from the median */
+        /* sums over lines: steps from column to column, and from view to view, relative to the deviation from the
+         * median */
+        along;
     size_t lines;
-    size_t odd, all; /* floats other than 0: those of a size that nobody measures, and all */
+    size_t odd, all; /* floats other than 0: those with an implausible size, and all */
 } roughness;
 
 typedef struct bytes_look {
     const qb__frame_series *frames;
     size_t columns, size;
-    char *raw;   /* [2][columns]: the same row of two neighbouring views */
+    char *raw;   /* [2][columns]: the same row of two consecutive views */
     float *line; /* [2][columns] */
     float *sorted;
 } bytes_look;
 
-/* Single bright pixels are no roughness: within the levels of 2 % and 98 %. */
+/* Single bright pixels do not count: only values between the 2 % and 98 % levels. */
 static double clip(float *line, float *scratch, size_t columns) {
     double deviation = 0;
     memcpy(scratch, line, columns * sizeof *line);
@@ -99,24 +101,25 @@ static qb_status look(bytes_look *l, roughness *stored, roughness *exchanged) {
     return QB_OK;
 }
 
-/* Noise as stored, and smooth when exchanged. */
+/* Noise as stored, and smooth when swapped. */
 static bool says_so(double stored, double exchanged) {
     const double NOISE = 0.6, SMOOTHER = 0.5, SMOOTH = 0.7;
     return stored > NOISE && exchanged < fmin(SMOOTH, SMOOTHER * stored);
 }
 
-/* From column to column, or, where pixels differ among themselves, from view to view; neither must say the opposite. */
+/* From column to column or, if pixels differ from each other, from view to view; the other direction must not
+ * contradict. */
 static bool are_exchanged(const roughness *stored, const roughness *exchanged) {
     if (stored->all) return exchanged->all > 0 && 4 * stored->odd > stored->all && 50 * exchanged->odd < exchanged->all;
     if (stored->lines == 0 || exchanged->lines == 0) return false;
     const double lines = (double)stored->lines, others = (double)exchanged->lines;
     const double across[2] = {stored->across / lines, exchanged->across / others},
                  along[2] = {stored->along / lines, exchanged->along / others};
-    if (across[0] < 0.8 * across[1] || along[0] < 0.8 * along[1]) return false; /* of a single frame along is 0 */
+    if (across[0] < 0.8 * across[1] || along[0] < 0.8 * along[1]) return false; /* `along` of a single frame is 0 */
     return says_so(across[0], across[1]) || says_so(along[0], along[1]);
 }
 
-/* Many bytes would have to be unpacked for a look that only faulty files need. */
+/* Too many bytes would have to be unpacked for a check that only faulty files need. */
 static bool is_worth(const qb_scan *scan) {
     const size_t UNPACKED = 64 << 20;
     const qb_scan_info *info = &scan->info;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Views into which something opaque reaches from one end of their rows: a pillar of a loading frame, a cable, a shutter that moves. */
+/* Detects views in which an opaque thing extends inwards from one end of the rows: a pillar of a loading frame, a
+ * cable, a moving shutter. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -9,8 +10,8 @@
 #include "io/scan/frame_list.h"
 #include "io/scan/scan.h"
 
-/* The share with little beam, as the median over the views that were looked at and are good: an object that reaches beyond that end
- * takes most of the beam there, and all of it in some views. */
+/* The share of columns with little beam, as the median over the good views that were checked: an object that extends
+ * beyond that end takes most of the beam there, and all of it in some views. */
 static double usual(const qb__frame *frames, const unsigned char *bad, size_t count, int side, double *scratch) {
     size_t known = 0;
     for (size_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Are the bytes of darks in another order than those of the views? Darks are noise in either order, so they are compared with the
- * views: as stored they spread over many thousands of counts, or views lie below them; exchanged, they are few counts, and low. */
+/* Detects darks whose byte order differs from that of the views. Darks are noise in either order, so they are compared
+ * with the views: as stored they spread over many thousands of counts, or views are below them; with swapped bytes they
+ * are few counts, and low. */
 #include <math.h>
 
 #include "base/array.h"
@@ -12,7 +13,7 @@
 
 enum { FRAMES = 4, ROWS = 4, ACROSS = 128, MOST = FRAMES * ROWS * ACROSS };
 
-/* Some numbers of a series, as stored and with their bytes exchanged. */
+/* Some numbers of a series, as stored and with swapped bytes. */
 typedef struct sample {
     size_t count;
     float stored[MOST], exchanged[MOST];
@@ -46,7 +47,7 @@ static double at(const float *sorted, size_t count, double share) {
 /* Without a few bright pixels. */
 static double spread(const float *sorted, size_t count) { return at(sorted, count, 0.9) - at(sorted, count, 0.1); }
 
-/* Their low bytes differ less than their high bytes. */
+/* Their low bytes vary less than their high bytes. */
 static bool is_narrower(const sample *s) {
     const double TIMES = 16;
     const double stored = spread(s->stored, s->count), exchanged = spread(s->exchanged, s->count);

@@ -4,8 +4,8 @@
 
 #include "io/scan/flat_series.h"
 
-/* Darks that were taken at several times: from then on views, and flats whose time is known, are read as float32, with what the dark of
- * their time has more than the mean dark taken off. `flats` may have no frames. scan->dark is there. */
+/* Darks of several times: from then on views, and flats with known times, are read as float32, minus the difference
+ * between the dark of their time and the mean dark. `flats` may have no frames. scan->dark must exist. */
 qb_status qb__dark_series_load(qb_scan *scan, const qb__flats *darks, const qb__flats *flats,
                                const qb_scan_options *options, const qb_env *env);
 

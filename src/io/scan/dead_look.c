@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of the detector that are dead or covered in all views, and not in the flats: a quadrant that stopped, a slit that closed. Their
- * pixels have no beam in any view, or one value, the same for all of them. A part reaches an end of its rows, or has beam beside it in
- * nearly all views: an opaque object behind which some pixels always lie has neither. */
+/* Detects parts of the detector that are dead or covered in all views, but not in the flats: a quadrant that failed, a
+ * slit that closed. Their pixels have no beam in any view, or one value, the same for all of them. A part extends to an
+ * end of its rows, or has beam next to it in nearly all views; an opaque object, behind which some pixels always lie,
+ * does neither. */
 #include <math.h>
 #include <string.h>
 
@@ -16,10 +17,10 @@
 
 enum {
     VIEWS = 24,
-    PART = 3,         /* of these views every third is looked at first */
-    NARROW = 3,       /* a part is as wide at least */
-    WIDE = 17,        /* inside a row */
-    BLOCK = 512 << 10 /* bytes that are read at once, at least a row */
+    PART = 3,         /* of the checked views every third comes first */
+    NARROW = 3,       /* smallest width of a part */
+    WIDE = 17,        /* smallest width inside a row */
+    BLOCK = 512 << 10 /* bytes read at once, at least a row */
 };
 
 enum { DARK = 1, SAME = 2 };
@@ -31,11 +32,11 @@ static const float NO_BEAM = 0.02f;
 typedef struct dead_look {
     qb_scan *scan;
     size_t row0, rows;
-    char *first, *raw;    /* [rows][columns] of the first view and of another one */
-    unsigned char *state; /* [rows][columns]: DARK while it has no beam in any view, SAME while it holds one value */
-    unsigned char *found; /* [rows][columns]: 1 where a part is */
-    unsigned char *lit;   /* [rows][columns]: views with beam */
-    float *sum;           /* [rows][columns]: of transmissions */
+    char *first, *raw;    /* [rows][columns] of the first view and of another view */
+    unsigned char *state; /* [rows][columns]: DARK while it has no beam in any view, SAME while it has one value */
+    unsigned char *found; /* [rows][columns]: 1 in a part */
+    unsigned char *lit;   /* [rows][columns]: number of views with beam */
+    float *sum;           /* [rows][columns]: sum of transmissions */
     size_t count;
 } dead_look;
 
@@ -45,7 +46,7 @@ static bool has_flat(const dead_look *l, size_t pixel) {
     return scan->info.quantity != QB_COUNTS || scan->flat[at] > (scan->dark ? scan->dark[at] : 0);
 }
 
-/* 0 where the flat is dead, which breaks no part. */
+/* 0 where the flat is dead, which does not interrupt a part. */
 static float transmission(const dead_look *l, const char *raw, size_t pixel) {
     const qb_scan *scan = l->scan;
     const size_t at = l->row0 * scan->info.columns + pixel;
@@ -62,7 +63,7 @@ static qb_status read_view(dead_look *l, size_t i, char *out) {
     return qb_scan_read(l->scan, view, view + 1, l->row0, l->row0 + l->rows, out);
 }
 
-/* The state after one more view; without `all`, pixels that can be no part any more are left alone. */
+/* The state after one more view; without `all`, pixels that cannot belong to a part any more are skipped. */
 static void add_view(dead_look *l, bool all) {
     const float BEAM = 0.1f;
     const bool lines = l->scan->info.quantity == QB_LINE_INTEGRAL; /* of any unit: they may be large */
@@ -72,19 +73,19 @@ static void add_view(dead_look *l, bool all) {
             l->state[i] &= (unsigned char)~SAME;
         if (!all && !(l->state[i] & DARK)) continue;
         const float t = transmission(l, l->raw, i);
-        if (!(t < NO_BEAM) || lines) l->state[i] &= (unsigned char)~DARK; /* so of NaN, too */
+        if (!(t < NO_BEAM) || lines) l->state[i] &= (unsigned char)~DARK; /* also for NaN */
         if (t > BEAM) l->lit[i]++;
         l->sum[i] += t;
     }
 }
 
-/* Neither beam nor air of a scan without noise. */
+/* Neither beam nor air in a scan without noise. */
 static bool is_off(const dead_look *l, size_t pixel) {
     const float t = transmission(l, l->first, pixel);
     return t < 0.5f || t > 1.5f;
 }
 
-/* The value 1 of what are called line integrals. */
+/* The value 1 of transmissions that are stated to be line integrals. */
 static bool is_air_of_transmissions(const dead_look *l, size_t pixel) {
     return l->scan->info.quantity == QB_LINE_INTEGRAL && fabsf(logf(transmission(l, l->first, pixel)) + 1) < 0.01f;
 }
@@ -93,7 +94,7 @@ static bool is_part(const dead_look *l, size_t pixel, unsigned char which) {
     return l->state[pixel] & which && !l->scan->unmeasured[l->row0 * l->scan->info.columns + pixel];
 }
 
-/* From `start` on: the end of the run of pixels that are of a part of that kind. */
+/* From `start` on: the end of the run of pixels that belong to a part of that kind. */
 static size_t run_end(const dead_look *l, size_t row, size_t start, unsigned char which) {
     const size_t columns = l->scan->info.columns, size = qb_dtype_size(l->scan->info.dtype), at = row * columns;
     size_t end = start;
@@ -105,7 +106,7 @@ static size_t run_end(const dead_look *l, size_t row, size_t start, unsigned cha
 
 static bool is_lit(const dead_look *l, size_t pixel, size_t views) { return 4 * (size_t)l->lit[pixel] >= 3 * views; }
 
-/* Without noise air is one value, too, at both ends of a row. */
+/* Without noise, air has one value too, at both ends of a row. */
 static bool is_at_both_ends(const dead_look *l, size_t row) {
     const size_t columns = l->scan->info.columns, size = qb_dtype_size(l->scan->info.dtype), at = row * columns;
     return l->state[at] & SAME && l->state[at + columns - 1] & SAME &&
@@ -117,7 +118,7 @@ static float mean_line(const dead_look *l, size_t pixel, size_t views) {
     return -logf(fmaxf(l->sum[pixel] / (float)views, 1e-3f));
 }
 
-/* Air from an end of the row on, beside which an object does not begin but goes on. */
+/* Air from an end of the row on, where an object does not begin but continues. */
 static bool is_cut(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
     const size_t columns = l->scan->info.columns, at = row * columns;
     const bool left = start == 0, right = end == columns;
@@ -130,9 +131,9 @@ static bool is_cut(const dead_look *l, size_t row, size_t start, size_t end, siz
            fabsf(line[2] - line[1]) < 0.25f * line[0];
 }
 
-/* What there is in [start, end) of a row, after so many views; 0: as far as a rough look shows. */
+/* What is in [start, end) of a row, after so many views; 0: as far as a rough check tells. */
 static kind kind_of(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
-    const double LEFT = 0.003; /* of the beam: what dense objects let through is more */
+    const double LEFT = 0.003; /* of the beam: dense objects transmit more */
     const size_t columns = l->scan->info.columns, at = row * columns;
     const bool same = l->state[at + start] & SAME, dark = l->state[at + start] & DARK;
     const bool left = start == 0, right = end == columns, frozen = same && (!dark || l->scan->dark_noise > 0);
@@ -145,14 +146,14 @@ static kind kind_of(const dead_look *l, size_t row, size_t start, size_t end, si
     if (same && !is_off(l, at + start)) return is_cut(l, row, start, end, views) ? PART_OF_ROW : NOTHING;
     if (left && right) return PART_OF_ROW;
     if (dark && l->scan->info.quantity == QB_TRANSMISSION && l->state[at] & l->state[at + columns - 1] & DARK)
-        return NOTHING; /* line integrals that are called transmissions */
+        return NOTHING; /* line integrals that are stated to be transmissions */
     if (views == 0) return left || right || (frozen && end - start >= WIDE) ? PART_OF_ROW : NOTHING;
     const bool lit = (left || is_lit(l, at + start - 1, views)) && (right || is_lit(l, at + end, views));
     if (left || right) return frozen || lit ? PART_OF_ROW : MAYBE;
     return frozen && lit && end - start >= WIDE ? PART_OF_ROW : NOTHING;
 }
 
-/* Beside a dense object a part has no lit neighbour: it is one where it ends at the same column in the next row. */
+/* Next to a dense object a part has no lit neighbour: then it counts if it ends at the same column in the next row. */
 static bool is_next_to_part(const dead_look *l, size_t row, size_t start, size_t end) {
     const size_t columns = l->scan->info.columns, edge = start == 0 ? end - 1 : start,
                  beyond = start == 0 ? end : start - 1;
@@ -170,7 +171,7 @@ static void mark(dead_look *l, size_t row, size_t start, size_t end) {
     for (size_t i = at + start; i < at + end; i++) l->found[i] = has_flat(l, i);
 }
 
-/* Of one row; `again`: those that the rows beside it decide. */
+/* Parts of one row; `again`: those that the neighbouring rows decide. */
 static void find_in_row(dead_look *l, size_t row, size_t views, bool again) {
     const size_t columns = l->scan->info.columns;
     size_t end;
@@ -184,7 +185,7 @@ static void find_in_row(dead_look *l, size_t row, size_t views, bool again) {
     }
 }
 
-/* How many pixels of parts there are after so many views. */
+/* Number of pixels in parts after so many views. */
 static size_t find(dead_look *l, size_t views) {
     const size_t pixels = l->rows * l->scan->info.columns;
     size_t count = 0;
@@ -225,7 +226,7 @@ out:
     return status;
 }
 
-/* ---- what follows ---- */
+/* ---- results ---- */
 
 static qb_status tell(qb_scan *scan, const unsigned char *before, size_t count) {
     const size_t rows = scan->info.rows, columns = scan->info.columns;
@@ -248,7 +249,7 @@ static qb_status tell(qb_scan *scan, const unsigned char *before, size_t count) 
 }
 
 qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env) {
-    const double MOST = 0.5; /* of the pixels: else the object is opaque, or the views have another fault */
+    const double MOST = 0.5; /* of the pixels: with more, the object is opaque, or the views have another fault */
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
     const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));

@@ -8,8 +8,8 @@
 #include "base/sort.h"
 #include "base/status.h"
 
-enum { SAMPLE = 2048, LEAST = 2 /* frames of which one may be left out: of two the brighter one */ };
-static const double far = 8; /* standard deviations: no noise gets there in a billion pixels */
+enum { SAMPLE = 2048, LEAST = 2 /* frames from which on one value may be left out: of two the brighter one */ };
+static const double far = 8; /* standard deviations: noise does not reach that in a billion pixels */
 
 qb_status qb__field_mean_begin(qb__field_mean *m, size_t pixels, size_t frames, qb_dtype dtype, bool robust) {
     qb_status status;
@@ -34,12 +34,13 @@ void qb__field_mean_end(qb__field_mean *m) {
 }
 
 void qb__field_mean_add(qb__field_mean *m, size_t first, size_t count, const float *values) {
-    for (size_t i = 0; i < count; i++) m->sum[first + i] += values[i]; /* in double: many large counts stay exact */
+    /* in double: the sum of many large counts is exact */
+    for (size_t i = 0; i < count; i++) m->sum[first + i] += values[i];
     for (size_t i = 0; m->high && i < count; i++) m->high[first + i] = fmaxf(m->high[first + i], values[i]);
     for (size_t i = 0; m->low && i < count; i++) m->low[first + i] = fminf(m->low[first + i], values[i]);
 }
 
-/* How many standard deviations the largest of so many values usually lies above the smallest. */
+/* Usual distance of the largest from the smallest of so many values, in standard deviations. */
 static double usual_range(size_t frames) {
     static const double few[] = {0, 0, 1.13, 1.69, 2.06, 2.33, 2.53, 2.70, 2.85, 2.97, 3.08};
     return frames <= 10 ? few[frames] : 3.08 + 0.6 * log2((double)frames / 10);
@@ -63,13 +64,13 @@ static noise noise_of(const qb__field_mean *m) {
     return (noise){qb__median(range, good) / usual_range(m->frames), qb__median(level, good)};
 }
 
-/* Noise of counts grows with the root of their number; two steps of an integer are never far. */
+/* Noise of counts grows with the root of the count; two steps of an integer are never an outlier. */
 static double limit_of(const qb__field_mean *m, const noise *n, double rest) {
     const double brighter = n->level > 0 ? fmax(1, rest / n->level) : 1;
     return far * n->sigma * sqrt(brighter) + (isfinite(m->top) ? 2 : 1e-5 * fabs(rest));
 }
 
-/* The mean of one pixel; whether a value was left out, and whether its largest one was that. */
+/* The mean of one pixel; whether a value was left out, and whether it was the largest. */
 static double mean_at(const qb__field_mean *m, const noise *n, size_t i, bool *out, bool *high_out) {
     const double sum = m->sum[i], frames = (double)m->frames;
     *out = *high_out = false;
@@ -80,7 +81,8 @@ static double mean_at(const qb__field_mean *m, const noise *n, size_t i, bool *o
     return *high_out ? above : *out ? below : sum / frames;
 }
 
-/* Of runs of pixels: (most - least) / mean, where noise is nearly alike everywhere. `differ`: of 5 % and of 95 % of the runs. */
+/* For runs of pixels: (most - least) / mean, in which noise is nearly the same everywhere. `differ`: the 5 % and 95 %
+ * levels over the runs. */
 static void find_differences(const qb__field_mean *m, double level, double differ[2]) {
     enum { RUN = 16, LEAST_RUNS = 16 };
     const size_t runs = qb__smaller(m->pixels / RUN, SAMPLE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Time is counted in frames where a file keeps all of them in their order (NXtomo), else in views. */
+/* Time is counted in frames if a file keeps all of them in order (NXtomo), else in views. */
 #include "io/scan/field_times.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ double qb__view_time(const qb_scan *scan, bool frames, size_t stored) {
     return frames ? (double)scan->parts.data.index[stored] : (double)stored;
 }
 
-/* --flats-at A,B,...: as many series as numbers, of the files that were given or of equal length. */
+/* --flats-at A,B,...: as many series as numbers, in the files that were given or of equal length. */
 static qb_status take_given(const qb__field_times *t, const char *at, double *time) {
     enum { MOST = 1024 };
     const qb__flats *f = t->flats;
@@ -42,7 +42,7 @@ static qb_status take_given(const qb__field_times *t, const char *at, double *ti
     return QB_OK;
 }
 
-/* The time of each flat of the list; *known: the scan or the option states it. */
+/* The time of each flat of the list; *known: stated by the scan or the option. */
 static qb_status find_times(const qb__field_times *t, const char *at, double *time, bool *known) {
     const qb__flats *f = t->flats;
     const qb__scan_parts *parts = &t->scan->parts;

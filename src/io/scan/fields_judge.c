@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 
-enum { MOST = 4096 /* frames that a level is taken from */ };
+enum { MOST = 4096 /* frames from which a level is computed */ };
 
 static bool is_good(const qb__field_series *s, size_t i) {
     return !s->bad[i] && s->frames[i].looked && isfinite(s->frames[i].median);
@@ -14,7 +14,7 @@ static bool is_good(const qb__field_series *s, size_t i) {
 
 static double level(const qb__field_series *s, size_t i) { return (double)s->frames[i].median; }
 
-/* The level that so large a share of the good frames lies below; NAN where there is none. */
+/* The level below which such a share of the good frames lies; NAN if there is none. */
 static double level_at(const qb__field_series *s, double share) {
     double levels[MOST];
     size_t count = 0;
@@ -25,8 +25,8 @@ static double level_at(const qb__field_series *s, double share) {
     return levels[(size_t)(share * (double)(count - 1))];
 }
 
-/* How far noise alone moves the median of the numbers that were looked at, of a usual frame: by its 5 % and 95 % levels. Whole
- * numbers move by steps of one. */
+/* Variation of the median of the sampled numbers by noise, for a usual frame: from its 5 % and 95 % levels. Whole
+ * numbers vary by steps of one. */
 static double noise_of(const qb__field_series *s) {
     const double SIGMAS = 3.29, OF_MEDIAN = 1.2533, SAMPLES = 128;
     double spreads[MOST];
@@ -40,7 +40,7 @@ static double noise_of(const qb__field_series *s) {
     return count ? fmax(OF_MEDIAN / sqrt(SAMPLES) * qb__median(spreads, count) / SIGMAS, whole ? 0.5 : 0) : 0;
 }
 
-/* How far a usual frame is from the middle one. */
+/* Usual distance of a frame from the middle one. */
 static double usual_distance(const qb__field_series *s, double middle) {
     double distances[MOST];
     size_t count = 0;
@@ -49,7 +49,7 @@ static double usual_distance(const qb__field_series *s, double middle) {
     return count ? fmax(qb__median(distances, count), noise_of(s)) : 0;
 }
 
-/* Marks what `is` says of a frame: where it is sure, as long as one is left; else only a minority of three or more. */
+/* Marks the frames for which `is` holds: if it is sure, all but one; otherwise only a minority of three or more. */
 typedef bool (*question)(double level, double middle, double least, double range, double usual);
 
 static void mark(qb__field_series *s, question is, bool sure, double middle, double least, double range) {
@@ -75,7 +75,7 @@ static bool has_no_beam(double l, double middle, double least, double range, dou
     return l - least < 0.1 * range;
 }
 
-/* Beams fade and drift, by less than this. */
+/* Beams fade and drift by less than this. */
 static bool is_off(double l, double middle, double least, double range, double usual) {
     (void)range;
     return fabs(l - middle) > 0.3 * fabs(middle - least) && fabs(l - middle) > 6 * usual;
@@ -102,7 +102,7 @@ void qb__fields_judge(qb__field_series *flats, qb__field_series *darks) {
         mark(darks, has_beam, true, least, least, range);
         mark(flats, has_no_beam, true, beam, least, range);
     } else if (isnan(range)) {
-        range = fabs(level_at(darks, 0.5)) / 2; /* without flats: nothing says how bright the beam is */
+        range = fabs(level_at(darks, 0.5)) / 2; /* without flats the brightness of the beam is unknown */
         least = isnan(least) ? 0 : least;
     }
     mark(flats, is_off, false, level_at(flats, 0.5), least, range);

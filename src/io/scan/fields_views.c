@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Flats or darks that were given and are views of the scan: the first, the middle and the last frame are compared. */
+/* Detects flats or darks that are views of the scan: the first, the middle and the last frame are compared. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include "base/warning.h"
 #include "io/scan/scan.h"
 
-/* The same image at the same place, in whatever file. */
+/* The same image at the same position, in any file. */
 static qb_status is_view(qb_scan *scan, const qb__frames *fields, size_t frame, char *both, bool *same) {
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->rows * info->columns * qb_dtype_size(info->dtype);
@@ -19,7 +19,8 @@ static qb_status is_view(qb_scan *scan, const qb__frames *fields, size_t frame, 
     if (view == info->views) return QB_OK;
     QB__TRY(qb__frames_read(fields, &region, both));
     QB__TRY(qb__scan_read_stored(scan, view, view + 1, 0, info->rows, both + bytes));
-    *same = memcmp(both, both + bytes, bytes) == 0 && memcmp(both, both + 1, bytes - 1) != 0; /* one value everywhere */
+    /* not if it has one value everywhere */
+    *same = memcmp(both, both + bytes, bytes) == 0 && memcmp(both, both + 1, bytes - 1) != 0;
 out:
     return status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Dynamic flat fields (V. Van Nieuwenhove et al., Optics Express 23, 27975, 2015), the first half: how flats of one brightness differ
- * from their mean, by their principal components. Flats are taken relative to the mean flat, so that pixels weigh alike. With
- * more pixels than flats, photon noise gives all components about the same variance, that of their median: what has twice as
- * much is a change of the beam. */
+/* Dynamic flat fields (V. Van Nieuwenhove et al., Optics Express 23, 27975, 2015), first part: the principal components
+ * of flats, scaled to one brightness, about their mean. Flats are divided by the mean flat, so that pixels have equal
+ * weights. With more pixels than flats, photon noise gives all components about the same variance, which is their
+ * median: a component with twice that variance is a change of the beam. */
 #include "io/scan/flat_pca.h"
 
 #include <math.h>
@@ -24,10 +24,11 @@ static const double NOISE = 2;  /* times the median variance */
 typedef struct pca {
     const qb_scan *scan;
     const qb__frames *taken;
-    size_t flats, columns, rows, pixels; /* pixels of a block at most */
+    size_t flats, columns, rows, pixels; /* largest number of pixels of a block */
     size_t first, count;                 /* of the block */
     char *raw;
-    float *x;      /* [flats][pixels] over the mean flat, of one brightness, less 1; 0 where that is dead */
+    /* [flats][pixels] divided by the mean flat, scaled to one brightness, minus 1; 0 where that is dead */
+    float *x;
     double *level; /* [flats] */
     double *gram;  /* [flats][flats] */
     double *vector, *value;
@@ -69,7 +70,7 @@ static qb_status each_block(pca *p, const qb_env *env, void (*with)(pca *p)) {
 
 /* ---- the variances ---- */
 
-/* Of flats that are not of one brightness yet: value[i] of the differences, vector[0] of the beam. */
+/* For flats that are not scaled to one brightness yet: value[i] of the differences, vector[0] of the beam. */
 static void add_levels(pca *p) {
     for (size_t k = 0; k < p->count; k++) {
         const float beam = beam_of(p->scan, p->first + k);
@@ -94,7 +95,7 @@ static qb_status add_row(void *context, size_t i, size_t worker) {
 
 static void add_gram(pca *p) { qb__share(p->taken->source->threads, p->flats, add_row, p); }
 
-/* Per pixel, and of differences from the mean of all flats. */
+/* Per pixel, and for differences from the mean of all flats. */
 static void centre(pca *p) {
     const size_t n = p->flats;
     double mean = 0, *row = p->value;
@@ -109,7 +110,7 @@ static void centre(pca *p) {
     for (size_t i = 0; i < n * n; i++) p->gram[i] += mean - row[i / n] - row[i % n];
 }
 
-/* One rotation of Jacobi's, in the plane of a and b. */
+/* One Jacobi rotation in the plane of a and b. */
 static void rotate(pca *p, size_t a, size_t b) {
     const size_t n = p->flats;
     double *g = p->gram, *v = p->vector;
@@ -130,7 +131,7 @@ static void rotate(pca *p, size_t a, size_t b) {
     }
 }
 
-/* value[i] and vector[][i] of the matrix. */
+/* Eigenvalues value[i] and eigenvectors vector[][i] of the matrix. */
 static void diagonalise(pca *p) {
     const size_t n = p->flats;
     for (size_t i = 0; i < n * n; i++) p->vector[i] = i / n == i % n;
@@ -147,7 +148,7 @@ static void diagonalise(pca *p) {
     for (size_t i = 0; i < n; i++) p->value[i] = p->gram[i * n + i];
 }
 
-/* The largest ones beyond noise; `sorted` has room for all. One of the variances is 0, that of the mean. */
+/* The largest ones above noise; `sorted` is scratch for all. One of the variances is 0, that of the mean. */
 static size_t choose(const pca *p, double *sorted, size_t chosen[MOST_MODES]) {
     const size_t n = p->flats;
     size_t count = 0;
@@ -165,7 +166,7 @@ static size_t choose(const pca *p, double *sorted, size_t chosen[MOST_MODES]) {
 
 /* ---- the modes ---- */
 
-/* Of a root mean square of 1. */
+/* Scaled to a root mean square of 1. */
 static qb_status make_modes(pca *p, const size_t *chosen, qb__drift *drift, const qb_env *env) {
     qb_status status = qb__alloc(drift->modes * drift->pixels, sizeof(float), &drift->mode);
     for (p->first = 0; p->first < drift->pixels && status == QB_OK; p->first += p->pixels) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Dynamic flat fields, the second half: a view's part w of each mode m is what makes its total variation least (Van Nieuwenhove 2015).
- * Here that is the sum of the differences |(g - log(1 + w m))_a - (...)_b| of neighbours a and b, of the logarithm g of transmissions that
- * were averaged over squares of pixels. It is made small by least squares whose weights are 1 / |difference| of the step before. */
+/* Dynamic flat fields, second part: the weight w of each mode m in a view minimises the view's total variation (Van
+ * Nieuwenhove 2015). Here that is the sum of the differences |(g - log(1 + w m))_a - (...)_b| of neighbours a and b, of
+ * the logarithm g of transmissions averaged over squares of pixels. It is minimised by iteratively reweighted least
+ * squares with the weights 1 / |difference|. */
 #include <math.h>
 #include <string.h>
 
@@ -12,18 +13,23 @@
 #include "io/scan/flat_pca.h"
 #include "quickbeam/io.h"
 
-enum { SIDE = 256 /* squares along the longer side, at most */, STEPS = 25, VIEWS = 16 /* at a time */, MODES = 8 };
+enum {
+    SIDE = 256 /* squares along the longer side, at most */,
+    STEPS = 25,
+    VIEWS = 16 /* views at a time */,
+    MODES = 8
+};
 
 typedef struct weighing {
     qb_scan *scan;
-    size_t bin, wide, high; /* pixels of a square's side; squares */
+    size_t bin, wide, high; /* side of a square in pixels; number of squares */
     float *mode;            /* [modes][high][wide] */
     char *raw;              /* [VIEWS][row][column] */
     size_t view;            /* the first of these */
     float **line;           /* [threads][wide * high * 2 + columns] */
 } weighing;
 
-/* Means over squares of good pixels into out[high][wide]; NaN where there is none. of(row): its values. */
+/* Means over squares of good pixels into out[high][wide]; NaN if there is none. of(row): its values. */
 static void add_row(const weighing *w, size_t row, const float *values, const float *beam, float *sum, float *count) {
     const size_t columns = w->scan->info.columns, at = row / w->bin * w->wide;
     for (size_t c = 0; c < columns; c++) {
@@ -60,7 +66,7 @@ out:
     return status;
 }
 
-/* Logarithms of a view's transmissions over squares; NaN where there are none. */
+/* Logarithms of a view's transmissions over squares; NaN if there are none. */
 static void bin_view(const weighing *w, const char *raw, float *line, float *log_of, float *count) {
     const qb_scan_info *info = &w->scan->info;
     const size_t squares = w->wide * w->high, size = qb_dtype_size(info->dtype);
@@ -85,7 +91,7 @@ static void bin_view(const weighing *w, const char *raw, float *line, float *log
 typedef struct fit {
     size_t modes;
     double part[MODES], left[MODES], matrix[MODES][MODES];
-    double softness, sum; /* differences below are squared; of all differences */
+    double softness, sum; /* smaller differences are squared; sum of all differences */
     size_t pairs;
 } fit;
 
@@ -111,7 +117,8 @@ static void add_pair(fit *f, const float *g, const float *mode, size_t squares, 
     f->pairs++;
 }
 
-/* The step that makes the squares least, into left; how large it is. Gauss, with the largest pivot of the diagonal at hand. */
+/* The step that minimises the squares, into left; returns its size. Gaussian elimination with the largest pivot on the
+ * diagonal. */
 static double solve(fit *f) {
     double size = 0, trace = 0;
     for (size_t k = 0; k < f->modes; k++) trace += f->matrix[k][k];

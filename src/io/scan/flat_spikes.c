@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Zingers in a mean of flats that could not leave them out, as of a single frame. Such a pixel is brighter than its neighbours in the
- * flat and not in the views; a pixel that answers more strongly is brighter in both. */
+/* Zingers in a mean of flats that could not leave them out, such as a single frame. Such a pixel is brighter than its
+ * neighbours in the flat but not in the views; a pixel with a higher gain is brighter in both. */
 #include <math.h>
 #include <string.h>
 
@@ -18,20 +18,20 @@ enum { VIEWS = 5, ROWS = 32 /* that are compared with views */, NEAR = 2 };
 typedef struct flat_look {
     qb_scan *scan;
     char *raw;
-    float *flat, *line; /* [columns] of a row, less the dark */
+    float *flat, *line; /* [columns] of a row, minus the dark */
     float *scratch;
-    unsigned char *high; /* [columns]: views in which the pixel stands out, too */
+    unsigned char *high; /* [columns]: views in which the pixel stands out too */
     size_t found, row, column;
 } flat_look;
 
-/* The second largest of the two neighbours on either side: two zingers may lie side by side. */
+/* The second largest of the two neighbours on either side, because two zingers may be neighbours. */
 static float around(const float *line, size_t i) {
     float near[4] = {line[i - 2], line[i - 1], line[i + 1], line[i + 2]};
     qb__sort_floats(near, 4);
     return near[2];
 }
 
-/* Of a row: the median second difference as a standard deviation. */
+/* Noise of a row: the median second difference, as a standard deviation. */
 static double noise_of(const float *line, size_t columns, float *scratch) {
     size_t count = 0;
     for (size_t i = 1; i + 1 < columns; i++) {
@@ -47,7 +47,7 @@ static void less_dark(const flat_look *l, size_t row, float *line) {
     for (size_t i = 0; l->scan->dark && i < columns; i++) line[i] -= l->scan->dark[row * columns + i];
 }
 
-/* Pixels of the row that stand out; high[] is cleared. */
+/* Pixels of the row that stand out; clears high[]. */
 static size_t find(flat_look *l, size_t row) {
     const double FAR = 12, PART = 0.1;
     const size_t columns = l->scan->info.columns;
@@ -57,13 +57,13 @@ static size_t find(flat_look *l, size_t row) {
     const double noise = noise_of(l->flat, columns, l->scratch);
     for (size_t i = NEAR; i + NEAR < columns; i++) {
         const double near = (double)around(l->flat, i), over = (double)l->flat[i] - near;
-        l->high[i] = over > FAR * noise && near > 0 && over > PART * near ? 1 : 0; /* not so of NaN */
+        l->high[i] = over > FAR * noise && near > 0 && over > PART * near ? 1 : 0; /* false for NaN */
         count += l->high[i];
     }
     return count;
 }
 
-/* Counts the pixels of the row that most views do not show. */
+/* Counts the pixels of the row that do not stand out in most views. */
 static qb_status compare(flat_look *l, size_t row) {
     const size_t columns = l->scan->info.columns, views = l->scan->info.views;
     for (size_t v = 0; v < VIEWS; v++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the flats lie where the views do? Pixels differ among themselves, in the views as in the flats. Where this pattern of the views
- * is that of the flats only after a shift or a flip, the flats are of another place of the camera, or were stored upside down. */
+/* Detects flats of another position than the views. Pixels differ from each other, in the views as in the flats. If
+ * this pattern of the views matches that of the flats only after a shift or a mirroring, the flats were taken at
+ * another position of the camera, or were stored mirrored. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,17 +15,17 @@
 
 enum { VIEWS = 12, ROWS = 32, NEAR = 2, FAR = 8, LEAST_COLUMNS = 64, MOST_COLUMNS = 1024 };
 
-/* A pixel (row, column) of the views is this one of the flats. */
+/* Pixel (row, column) of the views is this pixel of the flats. */
 typedef struct place {
-    bool up, over; /* flipped top to bottom, left to right */
+    bool up, over; /* mirrored top to bottom, left to right */
     int down, right;
-    double fits;   /* correlation of both patterns; -1: not looked at */
+    double fits;   /* correlation of both patterns; -1: not computed */
     size_t pixels; /* that were compared */
 } place;
 
 typedef struct place_look {
     qb_scan *scan;
-    size_t columns, first; /* columns that are compared, from that one on */
+    size_t columns, first; /* columns that are compared, from the first one on */
     size_t row[ROWS], rows;
     char *raw;
     float *line, *pattern, *flat; /* [columns], [row][columns], [columns] */
@@ -34,12 +35,12 @@ static float less_dark(const qb_scan *scan, float value, size_t at) {
     return value - (scan->dark ? scan->dark[at] : 0);
 }
 
-/* What pixels have more than their neighbours to either side; 0 at the ends and where one is not positive. */
+/* Difference from the mean of both neighbours; 0 at the ends and where a value is not positive. */
 static void sharpen(const float *line, size_t columns, float *out, float weight) {
     for (size_t i = NEAR; i + NEAR < columns; i++) {
         const float near = 0.25f * (line[i - 2] + line[i - 1] + line[i + 1] + line[i + 2]);
         const float more = near > 0 ? line[i] / near - 1 : 0;
-        if (fabsf(more) < 0.5f) out[i] += weight * more; /* not so of NaN, of dead pixels and zingers */
+        if (fabsf(more) < 0.5f) out[i] += weight * more; /* false for NaN, dead pixels and zingers */
     }
 }
 
@@ -61,7 +62,7 @@ static qb_status add_views(place_look *l, size_t first, size_t end) {
     return QB_OK;
 }
 
-/* The columns that are compared, of a row of the flats at that place. */
+/* The compared columns of a row of the flats at that position. */
 static bool flat_row(const place_look *l, const place *p, size_t row, float *line) {
     const qb_scan_info *info = &l->scan->info;
     const ptrdiff_t rows = (ptrdiff_t)info->rows, columns = (ptrdiff_t)info->columns,
@@ -136,14 +137,14 @@ static bool is_worth(const qb_scan *scan) {
 
 static const double IN_PLACE = 0.15;
 
-/* Of views first <= view < end; *in_place: how well their pattern fits as it is. */
+/* For views first <= view < end; *in_place: correlation without any change. */
 static qb_status judge(place_look *l, size_t first, size_t end, const char *which, bool *told, double *in_place) {
-    const double FITS = 0.3, TIMES = 3, CHANCE = 10; /* times what chance gives to so many pixels */
+    const double FITS = 0.3, TIMES = 3, CHANCE = 10; /* times the random correlation of so many pixels */
     place best, same = {0};
     const qb_status status = add_views(l, first, end);
     if (status != QB_OK) return status;
     const double now = *in_place = correlation(l, &same);
-    if (now > FITS) return QB_OK; /* of most scans: the other places need not be tried */
+    if (now > FITS) return QB_OK; /* as in most scans: the other positions need not be tried */
     find_best(l, &best);
     *told = best.fits > fmax(FITS, CHANCE / sqrt((double)best.pixels)) && now < IN_PLACE && best.fits > TIMES * now;
     if (*told) tell(l->scan, &best, now, which);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for a scan that is being written. The folder wakes us where the system can tell that something in it has changed (inotify);
- * as it cannot on every file system, it is looked at once a second, too. The scan is opened anew each time: what counts is what a reader
- * of it would find. */
+/* Waiting for a scan that is being written. Changes in the folder are reported by inotify, which does not work on every
+ * file system, so it is also checked once a second. The scan is opened again each time: what counts is what a reader
+ * would find. */
 #include "io/scan/follow.h"
 
 #include <errno.h>
@@ -26,19 +26,19 @@
 #include "io/scan/open_parts.h"
 
 enum { DETAIL = 300, EVENTS = 4096, NAME = 4096 };
-/* Seconds: between looks at most and at least, though a look may take one in so many of the time; and without a change until a file is
- * taken as written. */
+/* Seconds: largest and smallest time between checks, limited to a share of the time; time without a change after which
+ * a file counts as written. */
 static const double LOOK = 1, REST = 0.2, SHARE = 4, STILL = 0.5;
 
 typedef struct follow {
     const char *path;
     const qb_scan_options *options;
     double patience;    /* seconds without a new view */
-    size_t wanted;      /* views; 0: the marker says it */
+    size_t wanted;      /* views; 0: the marker file tells */
     const char *marker; /* a file, NULL: none */
-    int watch;          /* of inotify, -1: none */
-    size_t have;        /* views that are there */
-    struct stat last;   /* the file that was written last, as it was looked at before */
+    int watch;          /* of inotify; -1: none */
+    size_t have;        /* views that exist */
+    struct stat last;   /* the file that was written last, at the previous check */
     char last_name[160], detail[DETAIL];
 } follow;
 
@@ -72,7 +72,7 @@ static qb_status parse(follow *f) {
 /* ---- what is there ---- */
 
 static void note_last(follow *f, const qb__source *source) {
-    const char *to = strstr(source->files, " to "); /* of a series: where its last file is */
+    const char *to = strstr(source->files, " to "); /* for a series: the position of its last file's name */
     char name[NAME];
     char *folder = qb__is_folder(f->path) ? qb__strdup(f->path) : qb__folder_of(f->path);
     f->last_name[0] = 0;
@@ -85,7 +85,7 @@ static void note_last(follow *f, const qb__source *source) {
     qb__free(folder);
 }
 
-/* Opens the scan as it is now. What cannot be read yet has no views. */
+/* Open the scan as it is now. If it cannot be read yet, it has no views. */
 static qb_status look(follow *f) {
     qb__scan_parts parts = {.center = NAN};
     const qb_status status = qb__scan_open_parts(f->path, f->options, &parts);
@@ -117,13 +117,13 @@ static void begin_watch(follow *f) {
 #ifdef __linux__
     char *folder = qb__is_folder(f->path) ? qb__strdup(f->path) : qb__folder_of(f->path);
     f->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (f->watch >= 0 && folder) /* a failure leaves the looks of every second */
+    if (f->watch >= 0 && folder) /* after a failure only the checks of every second remain */
         (void)inotify_add_watch(f->watch, *folder ? folder : ".", IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_MODIFY);
     qb__free(folder);
 #endif
 }
 
-/* `least` seconds, and then until something changes, `most` in all. */
+/* Wait `least` seconds, and then until something changes, at most `most` seconds in total. */
 static qb_status wait_for(const follow *f, double least, double most, const qb_env *env) {
     char events[EVENTS];
     struct pollfd wake = {.fd = f->watch, .events = POLLIN};
@@ -139,7 +139,7 @@ static qb_status wait_for(const follow *f, double least, double most, const qb_e
     return status;
 }
 
-/* Whether the last file is as it was a look before. */
+/* True if the last file has not changed since the previous check. */
 static qb_status is_still(follow *f, const qb_env *env, bool *still) {
     const struct stat before = f->last;
     qb_status status = wait_for(f, STILL, STILL, env);

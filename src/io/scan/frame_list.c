@@ -51,7 +51,7 @@ size_t qb__frame_list_words(const bool *set, size_t count, char *words, size_t s
             used += more;
         } else if (used != size) {
             snprintf(words + used, size - used, ", ...");
-            used = size; /* full */
+            used = size; /* the text is full */
         }
         i = end;
     }

@@ -17,22 +17,22 @@ enum {
     SAMPLES = 128,
     ROOM = 256 << 10,
     LINES_AGAIN = 16,
-    MOST = SAMPLES + 8 * LINES_AGAIN /* of a frame */,
-    TURN = 256 /* frames that a thread takes at a time; to start one takes as long as some hundred of them */
+    MOST = SAMPLES + 8 * LINES_AGAIN /* numbers of a frame */,
+    TURN = 256 /* frames per task of a thread; starting a thread takes as long as some hundred frames */
 };
 
 static size_t frame_row(const qb__frame_series *series, size_t line) {
     return (2 * line + 1) * series->rows / (2 * series->lines);
 }
 
-/* Numbers of a row that are looked at, evenly over the columns. */
+/* Samples of a row, evenly over the columns. */
 static size_t samples_of(const qb__frame_series *series) {
     return qb__smaller(series->columns, qb__larger(8, SAMPLES / series->lines));
 }
 
 /* ---- one frame ---- */
 
-/* Where they are: bytes from the row's first one. */
+/* Offsets of the samples in bytes from the start of the row. */
 static void places_of(const qb__frame_series *series, size_t place[SAMPLES]) {
     const size_t count = samples_of(series), size = qb_dtype_size(series->dtype);
     for (size_t i = 0; i < count; i++) place[i] = (2 * i + 1) * series->columns / (2 * count) * size;
@@ -81,7 +81,7 @@ static void judge(float *samples, size_t count, float limit, qb__frame *frame) {
     for (size_t i = bright + 1; i < good; i++) frame->most = fmaxf(frame->most, samples[i]);
 }
 
-/* ---- all ---- */
+/* ---- all frames ---- */
 
 typedef struct judging {
     float *samples; /* [frame][line][number] */
@@ -99,7 +99,7 @@ static qb_status judge_some(void *context, size_t piece, size_t worker) {
     return QB_OK;
 }
 
-/* Frames first, first + stride, ... `count` of them: those in one run are read at once. */
+/* Frames first, first + stride, ... `count` of them: consecutive ones are read at once. */
 static qb_status read_line(const qb__frame_series *series, size_t first, size_t count, size_t row, char *raw) {
     const size_t bytes = series->columns * qb_dtype_size(series->dtype);
     if (series->stride == 1) return series->read(series->self, first, first + count, row, raw);
@@ -110,7 +110,7 @@ static qb_status read_line(const qb__frame_series *series, size_t first, size_t 
     return status;
 }
 
-/* The least and the most of all the row's numbers: samples may miss a small object. */
+/* Smallest and largest of all numbers of the row, because samples may miss a small object. */
 static void widen(const qb__frame_series *series, const char *row, float limit, float *range) {
     enum { BLOCK = 512 };
     float values[BLOCK];
@@ -120,7 +120,7 @@ static void widen(const qb__frame_series *series, const char *row, float limit, 
         const size_t count = qb__smaller(BLOCK, series->columns - at);
         qb_convert_to_float(row + at * size, series->dtype, count, values);
         for (size_t i = 0; i < count; i++) {
-            const bool counts = values[i] > -INFINITY && values[i] < limit; /* NaN does not */
+            const bool counts = values[i] > -INFINITY && values[i] < limit; /* false for NaN */
             low = counts && values[i] < low ? values[i] : low;
             high = counts && values[i] > high ? values[i] : high;
         }
@@ -134,7 +134,7 @@ static void add_ends(const qb__frame_series *series, const char *row, qb__frame 
     frame->low_end = range[0], frame->high_end = range[1];
 }
 
-/* before[]: the samples of the last frame of the block before; then of this one. */
+/* before[]: the samples of the last frame of the block before, then of this frame. */
 static void add_steps(const qb__frame_series *series, size_t first, size_t count, const float *samples, float *before,
                       qb__frame *frames) {
     const size_t each = samples_of(series) * series->lines;
@@ -149,7 +149,8 @@ static void add_steps(const qb__frame_series *series, size_t first, size_t count
     if (count) memcpy(before, samples + (count - 1) * each, each * sizeof *before);
 }
 
-/* The share of columns below a level at either end. Of a line without any above it, as behind a base plate, neither end counts. */
+/* Share of columns below a level at either end. In a line without any above it, as behind a base plate, the ends do not
+ * count. */
 static void add_below(const qb__frame_series *series, const float *samples, float level, float share[2]) {
     const size_t few = samples_of(series);
     size_t sum[2] = {0, 0};
@@ -164,7 +165,7 @@ static void add_below(const qb__frame_series *series, const float *samples, floa
 }
 
 static void add_covered(const qb__frame_series *series, const float *samples, qb__frame *frame) {
-    const float DIM = 20; /* times the level without beam, which is 1 % of it */
+    const float DIM = 20; /* times the level without beam, which is 1 % of the beam */
     add_below(series, samples, series->lit, frame->covered);
     add_below(series, samples, series->zero + DIM * (series->lit - series->zero), frame->dim);
 }

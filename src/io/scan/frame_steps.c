@@ -18,7 +18,7 @@ void qb__frame_step_of(const float *before, const float *after, size_t count, fl
     }
     for (size_t i = 0; i < count; i++) {
         const float a = before[i] - zero, b = after[i] - zero;
-        scratch[found] = b / a; /* without a branch that is often guessed wrong */
+        scratch[found] = b / a; /* without a branch, which would often be mispredicted */
         found += (size_t)(a > part * most && b > 0.5f * part * most && a < INFINITY && b < INFINITY);
     }
     if (found < LEAST_PIXELS) return;
@@ -26,5 +26,6 @@ void qb__frame_step_of(const float *before, const float *after, size_t count, fl
     step->size = logf(qb__float_at(scratch, found, middle));
     step->spread = logf(qb__float_at(scratch + middle, found - middle, high - middle));
     step->spread -= logf(qb__float_at(scratch, middle + 1, low));
-    step->error = 1.2533f * step->spread / 2.563f / sqrtf((float)found); /* of the median of normal numbers */
+    /* standard error of the median of normal numbers */
+    step->error = 1.2533f * step->spread / 2.563f / sqrtf((float)found);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Views of another gain, or another beam, than most. When the gain or the beam changes at once, all pixels of a view change by the
- * same factor. When an object turns, pixels change by different factors, and little from view to view. */
+/* Detects views with another gain or beam than most. If the gain or the beam changes suddenly, all pixels of a view
+ * change by the same factor. If an object turns, pixels change by different factors, and little from view to view. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static double median_of(double *values, size_t count) {
     return values[count / 2];
 }
 
-/* Small beside this step, or back again: not the slope of a change over several frames. */
+/* Small compared with this step, or back again: not the slope of a change over several frames. */
 static bool is_apart(const qb__frame *frames, size_t count, size_t at) {
     const float step = frames[at].step.size;
     for (int side = 0; side < 2; side++) {
@@ -30,8 +30,9 @@ static bool is_apart(const qb__frame *frames, size_t count, size_t at) {
     return true;
 }
 
-/* level[i]: the logarithm by which frame i is brighter than most frames, by jumps at which all pixels change alike. How many frames
- * have another level than most. skip[i]: the step before frame i says nothing. scratch[count]. */
+/* level[i]: the logarithm by which frame i is brighter than most frames, by jumps in which all pixels change alike.
+ * Returns the number of frames with another level than most. skip[i]: the step before frame i is not used.
+ * scratch[count]. */
 static size_t find_levels(const qb__frame *frames, const bool *skip, size_t count, double *level, double *scratch) {
     const double LEAST = 0.04, USUAL = 8, ERRORS = 8, ALIKE = 1.2;
     size_t known = 0, other = 0;
@@ -49,7 +50,7 @@ static size_t find_levels(const qb__frame *frames, const bool *skip, size_t coun
         const double step = (double)frames[i].step.size, size = fabs(step);
         level[i] = level[i - 1];
         if (skip[i] || !(size > fmax(LEAST, fmax(USUAL * usual, ERRORS * (double)frames[i].step.error))))
-            continue; /* not so of NaN */
+            continue; /* false for NaN */
         if ((double)frames[i].step.spread > fmin(1.5 * spread + 0.3 * size, ALIKE * size) ||
             !is_apart(frames, count, i))
             continue;
@@ -67,7 +68,7 @@ static size_t find_levels(const qb__frame *frames, const bool *skip, size_t coun
     return other;
 }
 
-/* At a gap of the angles an object may look otherwise, and bad views say nothing. scratch[count]. */
+/* At an angular gap an object may look different, and bad views are not used. scratch[count]. */
 static void skip_steps(const double *angles, const unsigned char *bad, size_t count, double *scratch, bool *skip) {
     for (size_t i = 1; angles && i < count; i++) scratch[i - 1] = fabs(angles[i] - angles[i - 1]);
     if (angles && count > 1) qb__sort(scratch, count - 1);
@@ -93,8 +94,8 @@ static void tell(qb_scan *scan, const bool *other, size_t others, size_t count, 
                   which, others, count, factor);
 }
 
-/* Steps up follow steps down, as between two gains; not so of steps between views of any angles. How large they are; 0: they do not.
- * scratch[count]. */
+/* Steps up follow steps down, as between two gains; not so between views of arbitrary angles. Returns the size of the
+ * steps; 0: no such pattern. scratch[count]. */
 static double alternates(const qb__frame *frames, const bool *skip, size_t count, double *scratch) {
     const double LEAST = 0.04, ERRORS = 8, NEARLY_ALL = 0.9;
     size_t steps = 0, turns = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --rotate, --flip, --crop and --bin: which stored pixels make a pixel. */
+/* --rotate, --flip, --crop and --bin: the stored pixels that make a pixel. */
 #include "io/scan/image.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static qb_status parse_bin(const char *text, qb__image *image) {
     return QB_OK;
 }
 
-/* C0:C1,R0:R1 of the turned image. */
+/* C0:C1,R0:R1 of the rotated image. */
 static qb_status parse_crop(const char *text, qb__image *image) {
     char columns[64] = "";
     size_t end[2] = {image->whole_rows, image->whole_columns}, step[2] = {1, 1};
@@ -69,7 +69,7 @@ out:
     return status;
 }
 
-/* The stored pixel that one of the turned image is. */
+/* The stored pixel of a pixel of the rotated image. */
 static void stored_at(const qb__image *image, size_t row, size_t column, ptrdiff_t at[2]) {
     const ptrdiff_t r = (ptrdiff_t)(image->flip_v ? image->whole_rows - 1 - row : row),
                     c = (ptrdiff_t)(image->flip_u ? image->whole_columns - 1 - column : column),

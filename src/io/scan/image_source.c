@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A source whose images are turned, mirrored, cut and binned while they are read. */
+/* A source whose images are rotated, mirrored, cropped and binned when they are read. */
 #include <math.h>
 #include <string.h>
 
@@ -15,19 +15,19 @@ typedef struct changed {
     qb__source *stored;
     qb__image image;
     qb__image_map map;
-    float top; /* a stored number from which on it is saturated */
+    float top; /* stored numbers from this one on are saturated */
 } changed;
 
-enum { BATCH = 16 << 20 }; /* bytes that are read at a time, or one piece of storage */
+enum { BATCH = 16 << 20 }; /* bytes read at a time, or one storage chunk */
 
 /* ---- a line of an image ---- */
 
-/* Stored numbers of an image, from some row on, and where a line of the window goes. */
+/* Stored numbers of an image, from some row on, and the destination of a line of the window. */
 typedef struct block {
     const changed *c;
     const char *raw; /* [image][row][stored column] */
     size_t images, rows, first_stored, stored_rows;
-    size_t row0; /* first row of what is read */
+    size_t row0; /* first row of the result */
     char *out;   /* [image][rows][column] */
 } block;
 
@@ -39,14 +39,14 @@ static const char *pixel_of(const block *b, const char *image, size_t row, size_
     return image + (y * b->c->stored->shape[2] + x) * qb_dtype_size(b->c->stored->dtype);
 }
 
-/* The bytes from one stored pixel to that of the next column of the turned image. */
+/* Bytes from one stored pixel to that of the next column of the rotated image. */
 static ptrdiff_t stride_of(const block *b) {
     const changed *c = b->c;
     return (c->map.row[2] * (ptrdiff_t)c->stored->shape[2] + c->map.column[2]) *
            (ptrdiff_t)qb_dtype_size(c->stored->dtype);
 }
 
-/* Numbers that lie `stride` bytes apart, one after the other. */
+/* Numbers with `stride` bytes distance, copied one after the other. */
 static void gather(const char *from, ptrdiff_t stride, size_t count, size_t size, char *to) {
     if (stride == (ptrdiff_t)size) {
         memcpy(to, from, count * size);
@@ -60,7 +60,8 @@ static void gather(const char *from, ptrdiff_t stride, size_t count, size_t size
         }
 }
 
-/* The order of the sum is that of row of the turned images, then columns: the bits do not depend on how much is read at once. */
+/* Sums are in the order of rows of the rotated image, then columns: the bits do not depend on how much is read at
+ * once. */
 static void add_line(const qb__image *image, const float *line, float top, double *sum) {
     const size_t bin = image->bin_u;
     for (size_t c = 0; c < image->columns; c++)
@@ -119,7 +120,7 @@ static void make_line(const block *b, size_t at, const scratch *s) {
     give_line(image, s->sum, (float *)(void *)out);
 }
 
-enum { LINES = 32 }; /* a thread's turn */
+enum { LINES = 32 }; /* lines per task of a thread */
 
 static qb_status make_lines(void *context, size_t piece, size_t worker) {
     const block *b = context;
@@ -135,7 +136,7 @@ static qb_status make_lines(void *context, size_t piece, size_t worker) {
 
 /* ---- images of projections ---- */
 
-/* The stored rows that rows of what is read are made of. */
+/* The stored rows for rows of the result. */
 static void stored_rows(const changed *c, size_t row0, size_t row1, size_t *first, size_t *end) {
     const qb__image *m = &c->image;
     const ptrdiff_t rows[] = {(ptrdiff_t)(m->first_row + row0 * m->bin_v),
@@ -261,7 +262,7 @@ qb_status qb__source_image(qb__source **source, const qb__image *image, bool sin
     if (stored->computes) c->base.computes = computes_changed;
     c->stored = stored;
     c->image = *image;
-    if (lines) { /* each line is an image of its own */
+    if (lines) { /* each line is an image */
         c->image.stored_rows = c->image.whole_rows = c->image.rows = stored->shape[1];
         c->image.flip_v = false, c->image.first_row = 0, c->image.bin_v = 1;
     }
@@ -269,7 +270,7 @@ qb_status qb__source_image(qb__source **source, const qb__image *image, bool sin
     c->top = image->sum ? qb__dtype_top(stored->dtype) : INFINITY;
     if (image->bin_u * image->bin_v > 1) c->base.dtype = QB_F32;
     set_shape(c, sinogram, lines);
-    stored->holes = NULL; /* they are the new one's */
+    stored->holes = NULL; /* moved to the new source */
     *source = &c->base;
     return QB_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns at the ends of the rows that hold 0 in all views, while the object goes on there: they measured nothing. Counts and
- * transmissions of 0 are no air. Line integrals of 0 are air where an object ends, and not where one is cut off at the same column
- * in all views. */
+/* Detects columns at the ends of rows that are 0 in all views although the object continues there: they measured
+ * nothing. Counts and transmissions of 0 are not air. Line integrals of 0 are air if an object ends there, but not if
+ * it is cut off at the same column in all views. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct margins_look {
     size_t columns, views, rows;
     char *raw;
     float *lines;   /* [view][row][columns] */
-    size_t zero[2]; /* columns of 0 at either end, in all of them */
+    size_t zero[2]; /* columns of 0 at either end, in all views */
 } margins_look;
 
 static qb_status read_lines(margins_look *l) {
@@ -48,14 +48,14 @@ static void count_zeros(margins_look *l) {
         }
 }
 
-/* An object's edge rises from 0 like a root, a cut begins with a step to what goes on evenly. */
+/* An object's edge rises from 0 like a square root; a cut begins with a step and continues evenly. */
 static bool is_cut(const margins_look *l, int side) {
     const size_t n = l->zero[side];
     size_t held = 0, cut = 0;
     for (size_t k = 0; k < l->views * l->rows; k++) {
         const float *line = l->lines + k * l->columns;
         float top = 0;
-        for (size_t i = 0; i < l->columns; i++) top = fmaxf(top, line[i]); /* NaN is none */
+        for (size_t i = 0; i < l->columns; i++) top = fmaxf(top, line[i]); /* ignores NaN */
         if (!(top > 0)) continue;
         const float first = at(line, l->columns, side, n), second = at(line, l->columns, side, n + 1),
                     third = at(line, l->columns, side, n + 2);
@@ -65,7 +65,7 @@ static bool is_cut(const margins_look *l, int side) {
     return held && 4 * cut > 3 * held;
 }
 
-/* No beam reaches them, or none is read; further in there is some. */
+/* No beam reaches them, or they are not read out; further inside there is beam. */
 static bool is_dark(const margins_look *l, int side) {
     const qb_scan *scan = l->scan;
     size_t bright = 0;
@@ -76,7 +76,7 @@ static bool is_dark(const margins_look *l, int side) {
     const size_t row = scan->info.rows / 2 * l->columns;
     const float flat = at(scan->flat + row, l->columns, side, 0),
                 dark = scan->dark ? at(scan->dark + row, l->columns, side, 0) : 0;
-    return flat > dark; /* else the flats tell that they are dead */
+    return flat > dark; /* otherwise the flats show that they are dead */
 }
 
 static qb_status leave_out(margins_look *l) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A source whose images are read mirrored: a detector that counts its columns or rows the other way. */
+/* A source whose images are mirrored: for a detector whose columns or rows count in the other direction. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -68,7 +68,7 @@ qb_status qb__source_mirror(qb__source **source, bool columns, bool rows) {
     m->base.release = release_mirrored;
     m->stored = stored;
     m->columns = columns, m->rows = rows;
-    stored->holes = NULL; /* they are the new one's */
+    stored->holes = NULL; /* moved to the new source */
     *source = &m->base;
     return QB_OK;
 }

@@ -13,7 +13,7 @@
 
 enum { DIGITS = 64, STEPS = 100000 };
 
-/* A number that begins here: sign, digits, a point or comma, digits. Its length; 0: there is none. */
+/* Length of a number that begins here: sign, digits, a point or comma, digits; 0: none. */
 static size_t number_at(const char *text, double *value) {
     char digits[DIGITS];
     size_t n = *text == '-' || *text == '+', before = n;
@@ -29,7 +29,7 @@ static size_t number_at(const char *text, double *value) {
     return n;
 }
 
-/* Does the whole name fit? *steps: trials that are left, so that many stars end. */
+/* Match the whole name. *steps: remaining trials, a limit for patterns with many stars. */
 static bool fits(const char *pattern, const char *name, double *value, int *steps) {
     if ((*steps)-- <= 0) return false;
     if (*pattern == 0) return *name == 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Flats among the views: views of open beam between others that show an object. An object does not vanish at once. */
+/* Detects flats among the views: views of open beam between others that show an object, because an object does not
+ * vanish suddenly. */
 #include <math.h>
 #include <string.h>
 
@@ -64,12 +65,12 @@ static qb_status usual_share(open_look *l, size_t views, double *usual) {
     return QB_OK;
 }
 
-/* What the darkest part of open beam has more of than that of other views. */
+/* Difference of the darkest part of open beam from that of other views. */
 static float level_of(const qb_scan *scan, const qb__frame *frame, float zero) {
     return scan->info.quantity == QB_LINE_INTEGRAL ? expf(-frame->bright) : frame->low - zero;
 }
 
-/* Views that are brighter than most in their darkest part, and how many. */
+/* Views that are brighter than most in their darkest part; returns their number. */
 static size_t find_bright(open_look *l, const qb__frame *frames, size_t count, float zero, bool *open) {
     const float BRIGHTER = 1.15f;
     size_t known = 0, found = 0;
@@ -84,7 +85,7 @@ static size_t find_bright(open_look *l, const qb__frame *frames, size_t count, f
     return found;
 }
 
-/* The nearest views to either side that are not marked show the object. */
+/* True if the nearest unmarked views on either side show the object. */
 static qb_status stands_out(open_look *l, size_t view, const bool *open, size_t count, double least, bool *so) {
     *so = true;
     for (int side = 0; side < 2 && *so; side++) {

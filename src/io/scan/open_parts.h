@@ -4,7 +4,7 @@
 
 #include "io/plain/source.h"
 
-/* What the scan at `path` is now, as its format has it. */
+/* Open the scan at `path` as it is now, by its format. */
 qb_status qb__scan_open_parts(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 
 #endif

@@ -6,9 +6,9 @@
 #include "base/status.h"
 #include "quickbeam/scan.h"
 
-/* One number of A:B:S, `missing` when nothing stands there. *text moves to the next. */
+/* One number of A:B:S, `missing` if it is empty. *text moves to the next. */
 static bool take(const char **text, long long missing, long long *number) {
-    const long long most = 1LL << 60; /* sums of two still fit */
+    const long long most = 1LL << 60; /* the sum of two still fits */
     const char *at = *text;
     char *end = (char *)at;
     *number = missing;

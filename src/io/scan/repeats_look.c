@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views that hold the numbers of the view before them: the stage or the camera stood still, or a program filled a gap. */
+/* Detects views with the numbers of the view before: the stage or the camera stood still, or a program filled a gap. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
 
-/* The step of angle that is usual; 0: there are no angles. */
+/* The usual angular step; 0: there are no angles. */
 static double usual_step(const double *angles, size_t count, double *scratch) {
     if (!angles || count < 2) return 0;
     for (size_t i = 1; i < count; i++) scratch[i - 1] = fabs(angles[i] - angles[i - 1]);
@@ -19,10 +19,10 @@ static double usual_step(const double *angles, size_t count, double *scratch) {
     return scratch[(count - 1) / 2];
 }
 
-/* The numbers looked at are the same, and those of the middle row. */
+/* The samples are equal, and so are the numbers of the middle row. */
 static qb_status repeats(qb_scan *scan, const qb__frame *frame, size_t view, char *raw, bool *same) {
     const size_t row = scan->info.rows / 2, bytes = scan->info.columns * qb_dtype_size(scan->info.dtype);
-    *same = frame->step.size == 0 && frame->step.spread == 0 && frame->least < frame->most; /* not so of NaN */
+    *same = frame->step.size == 0 && frame->step.spread == 0 && frame->least < frame->most; /* false for NaN */
     if (!*same) return QB_OK;
     const qb_status status = qb_scan_read(scan, view - 1, view + 1, row, row + 1, raw);
     *same = status == QB_OK && memcmp(raw, raw + bytes, bytes) == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Detector rows that no view has measured: dead in the flats, or NaN or saturated throughout. One view is looked at; rows that
- * have no value there are looked at in all views. */
+/* Detects detector rows that no view has measured: dead in the flats, or always NaN or saturated. One view is checked;
+ * rows without a value there are checked in all views. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
 
-enum { BLOCK = 256 << 10 /* bytes that are read at once, at least a row */ };
+enum { BLOCK = 256 << 10 /* bytes read at once, at least a row */ };
 
 typedef struct rows_look {
     qb_scan *scan;
@@ -22,7 +22,7 @@ typedef struct rows_look {
     float top;
 } rows_look;
 
-/* Has this row of numbers any that was measured? */
+/* True if this row has any measured number. */
 static bool has_value(const rows_look *l, size_t row, const char *raw) {
     enum { RUN = 256 };
     const qb_scan *scan = l->scan;
@@ -34,14 +34,14 @@ static bool has_value(const rows_look *l, size_t row, const char *raw) {
         const size_t count = qb__smaller(RUN, columns - at);
         qb_convert_to_float(raw + at * size, scan->info.dtype, count, values);
         for (size_t i = 0; i < count; i++) {
-            const bool alive = !flat || flat[at + i] - (dark ? dark[at + i] : 0) > 0; /* not so of NaN */
+            const bool alive = !flat || flat[at + i] - (dark ? dark[at + i] : 0) > 0; /* false for NaN */
             if (alive && isfinite(values[i]) && values[i] < l->top) return true;
         }
     }
     return false;
 }
 
-/* Rows of the view in the middle; how many have no value. */
+/* Rows of the middle view; the number without a value. */
 static qb_status look_at_view(const rows_look *l, size_t *lost) {
     const qb_scan_info *info = &l->scan->info;
     const size_t view = info->views / 2, bytes = info->columns * qb_dtype_size(info->dtype);
@@ -99,7 +99,7 @@ qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env) {
         if (scan->lost_rows[row]) QB__TRY(look_at_row(&l, row, env));
     for (size_t row = 0; row < info->rows; row++) left += scan->lost_rows[row];
     if (left == info->rows && scan->flat)
-        left = 0; /* the flats are not what they are called: who uses them says so */
+        left = 0; /* the flats are not what they are stated to be, which is reported where they are used */
     else if (left == info->rows)
         qb__scan_refuse(scan, "none of its %zu detector rows was ever measured", info->rows);
     else if (left)

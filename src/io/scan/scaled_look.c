@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Did a program scale every view, or the whole scan, to 0..1? Then each view, or the scan, has one number 0 and one number 1, which no
- * beam makes. The first view of another scan says so after a few rows: noise in air is on both sides of 1, or of 0. */
+/* Detects a program's scaling of every view, or of the whole scan, to 0..1. Then each view, or the scan, has one number
+ * 0 and one number 1, which a measurement does not give. For other scans a few rows of the first view are enough: noise
+ * in air is on both sides of 1, or of 0. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -9,9 +10,9 @@
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
 
-enum { VIEWS = 4, BLOCK = 1 << 20 /* bytes that are read at once: a compressed chunk is unpacked for each read */ };
+enum { VIEWS = 4, BLOCK = 1 << 20 /* bytes read at once: a compressed chunk is unpacked for each read */ };
 
-/* Rows that are read at once, at least one. */
+/* Rows read at once, at least one. */
 static size_t rows_at_once(const qb_scan_info *info) {
     const size_t fit = BLOCK / (info->columns * qb_dtype_size(info->dtype));
     return fit < 1 ? 1 : qb__smaller(fit, info->rows);
@@ -24,7 +25,7 @@ static qb_status read_rows(qb_scan *scan, size_t view, size_t row, size_t count,
     return status;
 }
 
-/* Whether all numbers of a view are within 0..1 and reach both; where air is 1 in many pixels, it is clipped. */
+/* True if all numbers of a view are within 0..1 and reach both limits. If air is 1 in many pixels, it was clipped. */
 static qb_status look(qb_scan *scan, size_t view, char *raw, float *line, bool *scaled) {
     const double MANY = 0.02;
     const qb_scan_info *info = &scan->info;
@@ -51,7 +52,7 @@ typedef struct tally {
     size_t zeros, ones, near_one, all;
 } tally;
 
-/* Goes on until a number is outside. */
+/* Continues until a number is outside. */
 static qb_status count(qb_scan *scan, char *raw, float *line, tally *t, bool *within) {
     const qb_scan_info *info = &scan->info;
     const size_t step = rows_at_once(info);
@@ -74,8 +75,8 @@ static qb_status count(qb_scan *scan, char *raw, float *line, tally *t, bool *wi
     return QB_OK;
 }
 
-/* Noise has one least and one largest number. Without noise air is at one end, in many pixels; numbers that were cut off there
- * have as many others next to it. */
+/* Noise has one smallest and one largest number. Without noise, air is at one end, in many pixels; clipped numbers have
+ * as many others next to the limit. */
 static bool is_scaled(const tally *t, qb_quantity quantity) {
     const size_t few = 4 + t->all / 1000000;
     const bool zeros = t->zeros && t->zeros <= few, ones = t->ones && t->ones <= few;
@@ -84,7 +85,7 @@ static bool is_scaled(const tally *t, qb_quantity quantity) {
 }
 
 static qb_status look_at_all(qb_scan *scan, char *raw, float *line) {
-    const double MOST = 256e6; /* bytes: more take longer to read than the finding is worth */
+    const double MOST = 256e6; /* bytes: more take longer to read than the result is worth */
     const qb_scan_info *info = &scan->info;
     tally t = {0};
     bool within;

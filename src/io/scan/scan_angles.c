@@ -10,8 +10,8 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* Steps between neighbouring angles: from view to view where the angles rise or fall all the way, else, as of golden angles or
- * interlaced turns, of the sorted angles. */
+/* Steps between neighbouring angles: from view to view if the angles rise or fall monotonically, otherwise (golden
+ * angles, interlaced turns) of the sorted angles. */
 typedef struct steps {
     double least, most, mean;
     bool in_order;
@@ -26,7 +26,7 @@ static bool in_order(const double *angles, size_t n) {
     return rise || fall;
 }
 
-/* Within one turn; views of the same angle are one. */
+/* Within one turn; views of the same angle count once. */
 static void sort_angles(const double *from, size_t n, double *to) {
     for (size_t i = 0; i < n; i++) {
         to[i] = fmod(from[i], 2 * pi);
@@ -58,7 +58,7 @@ static qb_status find_steps(const double *angles, size_t n, steps *found) {
     return QB_OK;
 }
 
-/* Numbers that are a half or a whole turn in degrees, the last angle in or out, and that are stated as radians. */
+/* Numbers that are a half or a full turn in degrees, with or without the last angle, and that are stated as radians. */
 static bool are_degrees(double span, size_t views) {
     const double wide = span * (double)views / (double)(views - 1);
     for (int half = 1; half <= 2; half++)
@@ -66,8 +66,8 @@ static bool are_degrees(double span, size_t views) {
     return false;
 }
 
-/* More than a few turns in small steps, or in steps of more than one, are a unit that is not what it seems more often
- * than a scan of so many turns. Golden angles and the like take large steps. */
+/* More than a few turns in small steps, or in steps of more than one turn, are usually a wrong unit and rarely a scan
+ * of so many turns. Golden angles and similar schemes have large steps. */
 static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
     const double TURNS = 4, SMALL = 15 * pi / 180;
     double low = INFINITY, high = -INFINITY, way = 0;
@@ -87,7 +87,7 @@ static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
                  turns, step * 180 / pi);
 }
 
-/* Angles stated in degrees that span half a turn or a turn in radians. */
+/* Angles stated in degrees that cover half a turn or a turn in radians. */
 static void judge_unit(const qb_scan_info *info, qb__notes *notes) {
     const size_t n = info->views;
     double low = INFINITY, high = -INFINITY;
@@ -121,7 +121,7 @@ void qb__scan_judge_angles(qb_scan *scan, bool unit_given) {
         qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average%s" QB__CODE("uneven-angles"),
                  step.least * 180.0 / pi, step.most * 180.0 / pi, step.mean * 180.0 / pi,
                  step.in_order ? "" : ", in order of angle");
-    /* Half a turn later only parallel rays are the same. */
+    /* Only parallel rays are the same after half a turn. */
     const qb_beam beam = scan->parts.data.source ? scan->parts.data.source->beam : QB_BEAM_UNKNOWN;
     for (int turn = beam == QB_BEAM_CONE ? 2 : 1; turn <= 2 && step.in_order; turn++)
         if (fabs(span - turn * pi) < 0.25 * step.mean)

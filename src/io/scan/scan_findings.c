@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was found wrong with frames of a scan: a sentence among its problems, and a row for programs. */
+/* Faulty frames of a scan: a sentence among its problems, and a row for programs. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind, c
 
 void qb__scan_refuse(qb_scan *scan, const char *format, ...) {
     va_list args;
-    if (*scan->refused) return; /* the first reason counts */
+    if (*scan->refused) return; /* the first reason is kept */
     va_start(args, format);
     vsnprintf(scan->refused, sizeof scan->refused, format, args);
     va_end(args);

@@ -12,15 +12,15 @@
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
 
-/* What a few views show. The edges, left and right, are open beam in most scans. */
+/* Statistics of a few views. In most scans, the edges on the left and right are open beam. */
 typedef struct tally {
     size_t pixels, saturated, zero, odd;
-    size_t odd_view, odd_at;  /* where the first odd one is */
-    double least[2], most[2]; /* the least and the most beam at the left and right edge */
-    double error[2];          /* the largest standard error of the beam at each edge */
+    size_t odd_view, odd_at;  /* position of the first odd pixel */
+    double least[2], most[2]; /* smallest and largest beam at the left and right edge */
+    double error[2];          /* largest standard error of the beam at each edge */
 } tally;
 
-/* The mean of an edge, relative to the flat there, and the standard error that its pixels show. */
+/* The mean of an edge, relative to the flat there, and the standard error from its pixels. */
 static double edge_beam(const qb_scan *scan, size_t number, const float *view, bool right, double *error) {
     const qb_scan_info *info = &scan->info;
     size_t width = info->columns / 32 + 1, first = right ? info->columns - width : 0;
@@ -44,7 +44,7 @@ static double edge_beam(const qb_scan *scan, size_t number, const float *view, b
     return level;
 }
 
-/* Nothing that a beam makes. */
+/* A value that a beam cannot cause. */
 static bool is_odd(const qb_scan *scan, float value, size_t at) {
     const double size = fabs((double)value);
     if (!isfinite(value)) return true;
@@ -80,7 +80,7 @@ static void add_view(const qb_scan *scan, size_t number, const float *view, tall
 static void report_beam(qb_scan *scan, const tally *t) {
     for (int right = 0; right < 2; right++) {
         const char *edge = right ? "right" : "left";
-        const double ERRORS = 6; /* the largest of eight less the smallest is rarely beyond */
+        const double ERRORS = 6; /* the difference between the largest and the smallest of eight is rarely larger */
         double least = t->least[right], most = t->most[right], noise = ERRORS * t->error[right];
         if (least > 0.0 && most > 1.02 * least + noise)
             qb__note(&scan->parts.notes,
@@ -113,7 +113,7 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
     if (counts && views > 1) report_beam(scan, t);
 }
 
-/* A view at a time, and before that, on opening, means of fields as sums in double. */
+/* One view at a time; before that, when the scan was opened, means of flats and darks as sums in double. */
 static qb_status check_memory(const qb_scan *scan, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
     double pixels = (double)info->rows * (double)info->columns, size = (double)qb_dtype_size(info->dtype);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The views of a scan are looked at before anything is decided: those without beam, without numbers, of one value or
- * saturated are named and left out. A few rows of each view are read. Where that would unpack much (compressed chunks),
- * only every so many views are looked at, unless one of them is bad. */
+/* The views of a scan are checked before any decision: those without beam, without numbers, with one value or saturated
+ * are named and left out. A few rows of each view are read. If that would unpack too much (compressed chunks), only
+ * every n-th view is checked, unless one of them is bad. */
 #include "io/scan/scan.h"
 
 #include <math.h>
@@ -20,10 +20,10 @@
 
 enum {
     LINES = 4,
-    LEAST = 3 /* views to compare */,
+    LEAST = 3 /* views for a comparison */,
     SMALL = 4 << 20,
-    UNPACKED = 64 << 20 /* bytes that the look may always unpack */,
-    PART = 50 /* it may also unpack one part in PART of the scan */
+    UNPACKED = 64 << 20 /* bytes that the check may always unpack */,
+    PART = 50 /* it may also unpack 1 / PART of the scan */
 };
 
 typedef enum fault {
@@ -34,7 +34,7 @@ typedef enum fault {
     BLANK,
     OPEN,
     FAULTS,
-    FADES = 0x80 /* a mark while all are judged */
+    FADES = 0x80 /* a mark while all views are judged */
 } fault;
 
 typedef struct looking {
@@ -44,17 +44,17 @@ typedef struct looking {
     unsigned char *fault; /* [views] */
     double *levels;       /* [views], scratch */
     bool *chosen;         /* [stored], scratch */
-    double dark, beam;    /* the level without beam; how far above it the bright part of bright views is */
+    double dark, beam;    /* the level without beam; the bright part of bright views above it */
     double spread;        /* of a usual view, between its dark and its bright part */
 } looking;
 
-/* ---- how much is read ---- */
+/* ---- amount of reading ---- */
 
 static qb_status read_rows(void *self, size_t first, size_t end, size_t row, void *out) {
     return qb_scan_read(self, first, end, row, row + 1, out);
 }
 
-/* Bytes that are unpacked to see one row of every stride-th view. */
+/* Bytes to unpack for one row of every stride-th view. */
 static double unpacked(const qb_scan *scan, size_t stride) {
     const qb__source *source = scan->parts.data.source;
     const size_t views = source->chunk[scan->sinogram ? 1 : 0], rows = source->chunk[scan->sinogram ? 0 : 1];
@@ -90,7 +90,7 @@ static bool is_constant(const qb__frame *frame) {
 
 static double above(const looking *l, size_t view) { return (double)l->frames[view].bright - l->dark; }
 
-/* The level that a share of the views is below, of some number of each. */
+/* The level below which a share of the views lies, for some number of each view. */
 static double level_of(looking *l, double share, double (*of)(const looking *, size_t)) {
     size_t count = 0;
     for (size_t i = 0; i < l->series.count; i++)
@@ -100,7 +100,7 @@ static double level_of(looking *l, double share, double (*of)(const looking *, s
     return l->levels[(size_t)(share * (double)(count - 1))];
 }
 
-/* As dark as without beam, whatever stands in it; or, where no darks say how dark that is, dim and without any structure. */
+/* As dark as without beam, with any content; or, if no darks tell that level, dim and without structure. */
 static bool is_dark(const looking *l, const qb__frame *frame) {
     const double bright = (double)frame->bright - l->dark, middle = (double)frame->median - l->dark;
     if (l->scan->info.quantity == QB_LINE_INTEGRAL || !(l->beam > 0)) return false;
@@ -120,25 +120,26 @@ static fault fault_of(const looking *l, const qb__frame *frame, bool constants) 
     return is_dark(l, frame) ? BLANK : GOOD;
 }
 
-/* The next view to that side that was looked at and is good; the count when there is none. */
+/* The next view to that side that was checked and is good; the count if there is none. */
 static size_t good_neighbours(const looking *l, size_t view, bool after) {
     size_t i = view;
     while (i < l->series.count && (l->fault[i] != GOOD || !l->frames[i].looked)) i = after ? i + 1 : i - 1;
     return i < l->series.count ? i : l->series.count;
 }
 
-/* A view of air alone holds one value, too: that of most pixels of the views around it. */
+/* A view of air has one value too: that of most pixels of the neighbouring views. */
 static bool differs(const looking *l, size_t view, size_t other) {
     const double value = (double)l->frames[view].median, usual = (double)l->frames[other].median;
     const bool lines = l->scan->info.quantity == QB_LINE_INTEGRAL;
     if (!lines && value - l->dark < 0.02 * l->beam) return above(l, other) > 0.3 * l->beam; /* as without beam */
     if (spread_of(l, other) < 0.1 * l->spread) return false; /* it is nearly constant, too */
     if (lines && value == 0 && l->spread > 0 && spread_of(l, other) > 0.5 * l->spread)
-        return true; /* no object vanishes at once */
+        return true; /* an object does not vanish suddenly */
     return fabs(value - usual) > 0.1 * (lines ? l->spread : l->beam);
 }
 
-/* Beam goes and comes at once. Where brightness fades from view to view, an object turns its long side. */
+/* The beam goes and comes suddenly. If the brightness changes slowly from view to view, an object turns its long
+ * side. */
 static bool stands_out(const looking *l, size_t view) {
     const size_t count = l->series.count;
     const size_t left = good_neighbours(l, view, false), right = good_neighbours(l, view, true);
@@ -170,7 +171,7 @@ static void judge(looking *l) {
         if (l->fault[i] & FADES) l->fault[i] = GOOD;
 }
 
-/* A few rows may be those that no beam ever reaches: more of them decide. */
+/* The few rows may never see any beam: more rows decide. */
 static qb_status look_again(looking *l) {
     bool changed = false;
     for (size_t i = 0; i < l->series.count; i++) {
@@ -199,7 +200,7 @@ static double field_level(const looking *l, const float *field) {
     return (double)qb__float_at(values, good, good / 2);
 }
 
-/* Numbers below it have no beam; 0: not known. */
+/* Numbers below it have no beam; 0: unknown. */
 static float lit_level(const looking *l) {
     const double OF_BEAM = 0.01;
     const qb_scan *scan = l->scan;
@@ -208,7 +209,7 @@ static float lit_level(const looking *l) {
     return (float)(l->dark + OF_BEAM * (field_level(l, scan->flat) - l->dark));
 }
 
-/* ---- what follows ---- */
+/* ---- results ---- */
 
 static const struct {
     const char *what, *code;
@@ -261,13 +262,14 @@ static double size_of(const looking *l, size_t view) {
     return (double)fmaxf(-l->frames[view].low_end, l->frames[view].high_end);
 }
 
-/* -ln of a float ends at 88. In other units a value is an outlier that is so many times as large as what nearly all views reach. */
+/* -ln of a float is at most 88. In other units a value is an outlier if it is so many times as large as the value that
+ * nearly all views reach. */
 static float most_integral(looking *l) {
     const double LOGARITHM = 100, TIMES = 100, usual = level_of(l, 0.9, size_of);
     return usual > 0 ? (float)fmin(fmax(LOGARITHM, TIMES * usual), (double)QB__MOST_INTEGRAL) : QB__MOST_INTEGRAL;
 }
 
-/* Numbers of a larger size are not measured. */
+/* Larger numbers are not measurements. */
 static double most_number(looking *l) {
     const double TRANSMISSION = 1000;
     qb_scan *scan = l->scan;
@@ -276,7 +278,7 @@ static double most_number(looking *l) {
     return scan->flat ? TRANSMISSION * (field_level(l, scan->flat) - l->dark) : INFINITY;
 }
 
-/* The first good view with such numbers, as the scan will count it. */
+/* The first good view with such numbers, in the scan's counting. */
 static void find_odd_view(looking *l, bool keep) {
     const double most = most_number(l);
     for (size_t i = 0, view = 0; i < l->series.count; i++) {
@@ -303,7 +305,7 @@ static qb_status drop(looking *l) {
     return status;
 }
 
-/* None is left: the reason is that of most of them. */
+/* No view is left: the reason is that of most of them. */
 static void refuse(looking *l) {
     size_t most = 0, count = 0;
     fault reason = LOST;
@@ -315,14 +317,14 @@ static void refuse(looking *l) {
                     faults[reason].what);
 }
 
-/* Every view as dark as the darks: nothing stands out, and nothing is there. */
+/* Every view is as dark as the darks: there is no signal. */
 static bool nothing_there(const looking *l) {
     if (l->scan->info.quantity != QB_COUNTS || !l->scan->dark || !l->scan->flat) return false;
     const double flat = field_level(l, l->scan->flat) - l->dark;
     return flat > 0 && fabs(l->beam) < 1e-3 * flat;
 }
 
-/* Line integrals of one value in all views: 0 where nothing was written, and no object has another one. */
+/* Line integrals with one value in all views: 0 where nothing was written; no object has another constant value. */
 static void tell_all_constant(const looking *l) {
     const float value = l->frames[0].least;
     for (size_t i = 0; i < l->series.count; i++)
@@ -333,7 +335,7 @@ static void tell_all_constant(const looking *l) {
                     l->series.count, (double)value);
 }
 
-/* Flats among the views, once the other faults are known. */
+/* Flats among the views, after the other faults are known. */
 static qb_status find_open(looking *l) {
     bool *open;
     qb_status status = qb__alloc(l->series.count, sizeof *open, &open);
@@ -393,7 +395,7 @@ qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env) {
     const size_t views = scan->info.views;
     qb_status status;
     scan->info.looked_views = views;
-    if (source->computes || views == 0) return QB_OK; /* what is computed has no faults */
+    if (source->computes || views == 0) return QB_OK; /* computed views have no faults */
     choose_reading(scan, &l.series);
     QB__TRY(qb__alloc(views, sizeof *l.frames, &l.frames));
     QB__TRY(qb__alloc(views, 1, &l.fault));

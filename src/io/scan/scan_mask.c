@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels of the detector that no view has measured: those of a mask that was given, and those that the scan itself shows. */
+/* Pixels of the detector that no view has measured: those of a given mask, and those found in the scan. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static qb_status check_shape(size_t rows, size_t columns, const qb__source *sour
                     n[1], n[2], rows, columns);
 }
 
-/* 1 where it is not 0. */
+/* 1 where the mask is not 0. */
 static qb_status read_marks(qb__source *source, unsigned char *marks) {
     const size_t rows = source->shape[1], columns = source->shape[2];
     const qb__region region = {0, 1, 1, 0, rows};
@@ -82,7 +82,7 @@ qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, cons
     return QB_OK;
 }
 
-/* ---- what follows ---- */
+/* ---- results ---- */
 
 bool qb__scan_can_blank(const qb_scan *scan) {
     return qb_dtype_is_float(scan->info.dtype) || scan->info.quantity == QB_COUNTS;

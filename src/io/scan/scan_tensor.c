@@ -61,7 +61,7 @@ qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles
     if (status == QB_OK) status = qb__params_view(qb_scan_params, given, &options);
     if (status == QB_OK) status = qb__alloc(1, sizeof *scan, &scan);
     if (status != QB_OK) return status;
-    qb__inputs_begin(&scan->inputs); /* angles and fields may be files yet */
+    qb__inputs_begin(&scan->inputs); /* angles and fields may still be files */
     status = open_arrays(scan, projections, angles, flats, darks, &options);
     if (status == QB_OK) status = qb__scan_complete(scan, &options, env);
     qb__inputs_end(&scan->inputs);

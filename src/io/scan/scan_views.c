@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the stored views a scan has, and reading them. */
+/* Selection of the stored views of a scan, and reading them. */
 #include <string.h>
 
 #include "base/fork.h"
@@ -9,9 +9,9 @@
 #include "io/scan/scan.h"
 #include "io/tensor/tensor_stack.h"
 
-/* ---- which ---- */
+/* ---- selection ---- */
 
-/* Views that lie evenly apart need no list. */
+/* Evenly spaced views need no list. */
 static void settle(qb_scan *scan) {
     qb_scan_info *info = &scan->info;
     const size_t step = info->views > 1 ? scan->view[1] - scan->view[0] : 1;
@@ -74,7 +74,7 @@ qb_status qb__scan_choose_views(qb_scan *scan, const qb_scan_options *options) {
     return options->exclude && *options->exclude ? exclude(scan, options->exclude) : QB_OK;
 }
 
-/* Views from `view` on, before `end`, that lie evenly apart in the source. */
+/* Number of views from `view` on, before `end`, that are evenly spaced in the source. */
 static size_t even_run(const qb_scan *scan, size_t view, size_t end, size_t *step) {
     size_t n = 2;
     *step = scan->step;
@@ -142,7 +142,8 @@ qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t r
     return status;
 }
 
-/* Pixels that were not measured, of views that were read, out[views][row1 - row0][column], become NaN, of integers the type's maximum. */
+/* In views that were read, out[views][row1 - row0][column], masked pixels become NaN, or the type's maximum for
+ * integers. */
 static void blank_pixels(const qb_scan *scan, size_t views, size_t row0, size_t row1, void *out) {
     /* The lowest bytes of each are NaN of a float and the largest number of an integer. */
     static const uint64_t none[] = {[QB_U8] = 0xff,    [QB_I8] = 0x7f,        [QB_U16] = 0xffff,

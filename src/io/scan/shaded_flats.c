@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels that a collimator's blades cover: their flats differ from darks by noise alone, and half of them by chance upwards. They are
- * made as dark as the darks, which is a dead flat. */
+/* Pixels behind collimator blades: their flats differ from darks only by noise, half of them upwards. They are set to
+ * the dark, which is a dead flat. */
 #include "base/select.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 
-/* Beside a beam of so many times as much, a beam below the noise of one dark frame, times SIGMAS, tells nothing of the object. */
+/* In comparison with a beam so many times as strong, a beam below SIGMAS times the noise of one dark frame is no
+ * information about the object. */
 qb_status qb__scan_shade_flats(qb_scan *scan) {
     const float SIGMAS = 3, BRIGHT = 100, least = SIGMAS * scan->dark_noise;
     const size_t n = scan->info.rows * scan->info.columns;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Noise about a subtracted dark reaches a little below 0, but no farther than `noise`. */
+/* Noise about a subtracted dark is slightly negative, but not below -`noise`. */
 static const struct {
     bool is_signed;
     qb_dtype as;
@@ -15,15 +15,15 @@ static bool is_signed(qb_dtype dtype) {
 }
 
 qb__wrapped qb__counts_wrapped(const qb__frame *frames, size_t count, qb_dtype dtype, float *least) {
-    const double PART = 0.05; /* of the frames: more than a few faulty pixels reach */
+    const double PART = 0.05; /* of the frames: more than a few faulty pixels affect */
     size_t looked = 0, many = 0;
     *least = 0;
     if (!is_signed(dtype)) return QB__WRAPPED_NONE;
     for (size_t i = 0; i < count; i++) {
         if (!frames[i].looked) continue;
         looked++;
-        many += frames[i].low < types[dtype].noise;                        /* not so of NaN */
-        *least = fminf(*least, fminf(frames[i].least, frames[i].low_end)); /* NaN is none */
+        many += frames[i].low < types[dtype].noise;                        /* false for NaN */
+        *least = fminf(*least, fminf(frames[i].least, frames[i].low_end)); /* ignores NaN */
     }
     if ((double)many > PART * (double)looked) return QB__WRAPPED_MANY;
     return qb__count_wrapped(dtype, *least) ? QB__WRAPPED_SOME : QB__WRAPPED_NONE;
@@ -34,7 +34,7 @@ bool qb__counts_may_wrap(qb_dtype dtype) { return is_signed(dtype); }
 bool qb__count_wrapped(qb_dtype dtype, float count) { return is_signed(dtype) && count < types[dtype].noise; }
 
 bool qb__counts_shifted(qb_dtype dtype, double dark) {
-    const double PART = 0.75; /* of the way down: no dark is so bright that it would wrap to there */
+    const double PART = 0.75; /* of the range: no dark is so bright that it would wrap to there */
     return is_signed(dtype) && dark < -PART * qb__signed_offset(dtype);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A scan of qb simulate without its numbers: a phantom and a geometry, as JSON. Views are computed when they are
- * read, the same bits as a file of them would have, so that scans of any size need no room. Noise would have to be
- * kept: there is none. */
+/* A scan of qb simulate without its numbers: a phantom and a geometry, as JSON. Views are computed when they are read,
+ * with the bits of a file, so that scans of any size need no disk space. There is no noise, because it would have to be
+ * stored. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,20 +20,20 @@
 #include "io/formats.h"
 #include "io/geometry/geometry_file.h"
 
-enum { BAND_PIXELS = 32768 }; /* that are computed at a time */
+enum { BAND_PIXELS = 32768 }; /* computed at a time */
 
 typedef struct simulated {
     qb__source base;
     qb_geometry geometry;
     qb__phantom phantom;
-    size_t band; /* rows */
-    double rate; /* bytes a second, once measured */
+    size_t band; /* rows of a band */
+    double rate; /* bytes per second, once measured */
 } simulated;
 
 /* ---- reading ---- */
 
-/* What the threads of a call work in, each in its own, made at its first piece: memory that were fetched for each
- * piece would be cleared for each, and threads wait for each other there. */
+/* Scratch of the threads of a call, one each, allocated at its first piece: allocating it for each piece would clear
+ * memory each time, and make threads wait for each other. */
 typedef struct benches {
     double *of[QB__SHARE_THREADS_MOST];
 } benches;
@@ -47,7 +47,7 @@ static void clear(benches *b) {
     for (size_t i = 0; i < QB__SHARE_THREADS_MOST; i++) qb__free(b->of[i]);
 }
 
-/* Rows of a view, no more than a band. */
+/* Rows of a view, at most a band. */
 static qb_status expose(const simulated *s, benches *b, size_t worker, size_t view, size_t row, size_t end,
                         float *out) {
     const size_t columns = s->geometry.columns;
@@ -62,7 +62,7 @@ static qb_status expose(const simulated *s, benches *b, size_t worker, size_t vi
 typedef struct exposure {
     const simulated *s;
     const qb__region *region;
-    size_t bands; /* of a view */
+    size_t bands; /* bands of a view */
     float *out;
     benches benches;
 } exposure;
@@ -83,11 +83,11 @@ static qb_status read_views(qb__source *source, const qb__region *region, void *
     return status;
 }
 
-/* ---- how fast ---- */
+/* ---- speed ---- */
 
-enum { SAMPLES = 8 }; /* bands for each thread */
+enum { SAMPLES = 8 }; /* bands per thread */
 
-/* Bands of views and rows all over the scan, as many at once as a call computes at once. */
+/* Bands of views and rows all over the scan, as many at once as a call computes. */
 typedef struct trial {
     const simulated *s;
     size_t count;
@@ -105,7 +105,7 @@ static qb_status try_band(void *context, size_t piece, size_t worker) {
     const bool begun = t->out[worker] != NULL;
     qb_status status = begun ? QB_OK : qb__alloc(s->band * g->columns, sizeof(float), &t->out[worker]);
     if (status == QB_OK && !begun)
-        status = expose(s, &t->benches, worker, view, row, end, t->out[worker]); /* memory comes here */
+        status = expose(s, &t->benches, worker, view, row, end, t->out[worker]); /* allocates memory */
     if (status != QB_OK) return status;
     const double start = qb__now();
     status = expose(s, &t->benches, worker, view, row, end, t->out[worker]);
@@ -144,7 +144,7 @@ static qb_status number(const cJSON *object, const char *key, double least, doub
     return qb__fail(QB_BAD_INPUT, "'%s' is %g, not %g to %g", key, *out, least, most);
 }
 
-/* One that no digit of would be lost without a word. */
+/* A misspelled option would otherwise be ignored. */
 static qb_status whole(const char *key, double value) {
     return value == floor(value) ? QB_OK : qb__fail(QB_BAD_INPUT, "'%s' holds %.10g: give a whole number", key, value);
 }
@@ -163,7 +163,7 @@ static qb_status three(const cJSON *object, const char *key, double least, doubl
     return qb__fail(QB_BAD_INPUT, "'%s' is not three numbers from %g to %g", key, least, most);
 }
 
-/* The box that the phantom fills, and what fills it. */
+/* The phantom's box, and the phantom. */
 static qb_status read_phantom(const cJSON *object, qb__phantom *phantom) {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "phantom"));
     double attenuation = 0, seed = 0, sides[3];
@@ -185,7 +185,7 @@ out:
     return status;
 }
 
-/* What is written otherwise than it is meant would be passed over. */
+/* An option with a wrong type would otherwise be ignored. */
 static qb_status check_keys(const cJSON *object) {
     static const char *const keys[] = {QB__SIMULATED_SCAN, "comment", "phantom", "attenuation", "seed", "size", "voxel",
                                        "geometry"};
@@ -230,7 +230,8 @@ static qb_status describe(simulated *s) {
     s->base.cache = g->views * sizeof *g->view + s->phantom.count * sizeof *s->phantom.shape;
     s->base.cache_each = scratch_of(s);
     s->base.threads =
-        qb__smaller((size_t)qb__cpu_count(), QB__SHARE_THREADS_MOST); /* no storage that more would not serve */
+        /* computing scales with all threads, unlike storage */
+        qb__smaller((size_t)qb__cpu_count(), QB__SHARE_THREADS_MOST);
     s->base.computes = measure;
     s->base.read = read_views;
     return QB_OK;
@@ -288,7 +289,7 @@ out:
 
 /* ---- writing ---- */
 
-/* What others would write has numbers. */
+/* Other formats store numbers. */
 static qb_status begin(qb_writer *writer) {
     return qb__fail(
         QB_BAD_ARGUMENT,

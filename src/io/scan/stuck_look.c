@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels that hold one value in all views while their neighbours change, and stand out from them: hot or dead ones whose value is
- * not the type's maximum. A few views are read; where pixels are found, some more of them decide. Such pixels were not measured. */
+/* Detects pixels with one value in all views while their neighbours change, and that differ from them: hot or dead
+ * pixels whose value is not the type's maximum. A few views are read; if pixels are found, more views decide. Such
+ * pixels are masked. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,19 +17,19 @@
 
 enum {
     VIEWS = 24,
-    PART = 3,           /* of these views every third is looked at first */
-    WIDEST = 16,        /* columns of a fault inside a row, at most */
-    WIDEST_END = 2,     /* columns of a fault at a row's end, at most: air there may be constant, too */
-    BLOCK = 512 << 10,  /* bytes that are read at once, at least a row */
-    UNPACKED = 64 << 20 /* bytes that the look may unpack, or this part of the scan */
+    PART = 3,           /* of the checked views every third comes first */
+    WIDEST = 16,        /* largest width of a fault inside a row, in columns */
+    WIDEST_END = 2,     /* the same at a row's end, where air may be constant, too */
+    BLOCK = 512 << 10,  /* bytes read at once, at least a row */
+    UNPACKED = 64 << 20 /* bytes that the check may unpack, or this part of the scan */
 };
 
 typedef struct stuck_look {
     qb_scan *scan;
     size_t row0, rows;      /* of the block */
-    char *first, *raw;      /* [rows][columns] of the first view and of another one */
+    char *first, *raw;      /* [rows][columns] of the first view and of another view */
     unsigned char *state;   /* [rows][columns]: 1 while it may be stuck */
-    unsigned char *outside; /* [rows][columns]: views in which it stands out from both neighbours */
+    unsigned char *outside; /* [rows][columns]: views in which it differs from both neighbours */
     size_t count;
 } stuck_look;
 
@@ -44,7 +45,7 @@ static void keep_same(stuck_look *l) {
         if (l->state[i] && memcmp(l->first + i * size, l->raw + i * size, size) != 0) l->state[i] = 0;
 }
 
-/* The transmission, or what the scan has. */
+/* The transmission, or the stored value of line integrals. */
 static float value_of(const stuck_look *l, const char *raw, size_t pixel) {
     const qb_scan *scan = l->scan;
     const size_t at = l->row0 * scan->info.columns + pixel;
@@ -56,7 +57,7 @@ static float value_of(const stuck_look *l, const char *raw, size_t pixel) {
     return (value - dark) / (scan->flat ? scan->flat[at] - dark : 1);
 }
 
-/* Known to be dead, saturated or masked already; or exactly open beam, as scans without noise have it. */
+/* Already known to be dead, saturated or masked; or exactly open beam, as in scans without noise. */
 static bool is_known(const stuck_look *l, size_t pixel) {
     const qb_scan *scan = l->scan;
     const size_t at = l->row0 * scan->info.columns + pixel;
@@ -69,7 +70,7 @@ static bool is_known(const stuck_look *l, size_t pixel) {
            (scan->flat && !(scan->flat[at] - (scan->dark ? scan->dark[at] : 0) > 0));
 }
 
-/* Only what can be a fault stays a candidate: narrow runs between columns that change. */
+/* Only possible faults stay candidates: narrow runs between columns that change. */
 static size_t choose_in_row(stuck_look *l, size_t row) {
     const size_t columns = l->scan->info.columns;
     unsigned char *state = l->state + row * columns;
@@ -86,15 +87,15 @@ static size_t choose_in_row(stuck_look *l, size_t row) {
     return left;
 }
 
-/* The nearest column to a side that changes; the number of columns where there is none. */
+/* The nearest column to a side that changes; the number of columns if there is none. */
 static size_t neighbour(const unsigned char *state, size_t columns, size_t column, bool right) {
     size_t i = column;
     while (i < columns && state[i]) i = right ? i + 1 : i - 1;
     return i < columns ? i : columns;
 }
 
-/* At a row's end the value must not be that of air, nor, without noise, of the rim of a round object that is wider than the detector:
- * only counts are judged there. */
+/* At a row's end the value must not be that of air nor, without noise, of the edge of a round object that is wider than
+ * the detector: only counts are judged there. */
 static bool stands_out(const stuck_look *l, size_t row, size_t column) {
     const float NEAR = 0.02f;
     const size_t columns = l->scan->info.columns, at = row * columns;
@@ -111,7 +112,7 @@ static bool stands_out(const stuck_look *l, size_t row, size_t column) {
     return own < fminf(a, b) - near || own > fmaxf(a, b) + near;
 }
 
-/* All views that are looked at: a candidate whose value changes after all is none. */
+/* All checked views: a candidate whose value changes is dropped. */
 static qb_status decide(stuck_look *l) {
     const size_t columns = l->scan->info.columns, pixels = l->rows * columns;
     memset(l->outside, 0, pixels);
@@ -146,7 +147,7 @@ out:
     return status;
 }
 
-/* ---- what follows ---- */
+/* ---- results ---- */
 
 static qb_status tell(qb_scan *scan, size_t count) {
     const size_t rows = scan->info.rows, columns = scan->info.columns;
@@ -193,7 +194,7 @@ static qb_status look(stuck_look *l, size_t room, const qb_env *env) {
 }
 
 qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env) {
-    const double MOST = 0.1; /* of the pixels: a detector with more of them is no detector */
+    const double MOST = 0.1; /* of the pixels: with more, the cause is another one */
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
     const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));

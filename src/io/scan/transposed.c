@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --transpose: a source whose axes are in another order than [view][row][column]. */
+/* --transpose: a source whose axes have another order than [view][row][column]. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 typedef struct transposed {
     qb__source base;
     qb__source *stored;
-    int at[3]; /* the stored axis that views, rows and columns are */
+    int at[3]; /* the stored axes of views, rows and columns */
 } transposed;
 
 /* Indices first, first + step, ... (count) of an axis. */
@@ -18,7 +18,7 @@ typedef struct span {
     size_t first, count, step;
 } span;
 
-/* Numbers of one stored image: rows from `row0` on, all columns, to where they belong. */
+/* Copy numbers of one stored image, rows from `row0` on with all columns, to their positions. */
 static void scatter(const transposed *t, const span wanted[3], const size_t stride[3], const char *image, size_t row0,
                     char *out) {
     const size_t size = qb_dtype_size(t->base.dtype), columns = t->stored->shape[2];

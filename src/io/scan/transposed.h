@@ -4,8 +4,8 @@
 
 #include "io/plain/source.h"
 
-/* *source with its axes, which `text` names as they are stored, the slowest first ("columns,rows,views"), in the order [view][row][column];
- * it owns the one before. QB_BAD_ARGUMENT for other words; *source is as before then. */
+/* Replace *source by one with the axes in the order [view][row][column]; `text` names the stored axes, the slowest
+ * first ("columns,rows,views"). It owns the old one. QB_BAD_ARGUMENT for other words; then *source is unchanged. */
 qb_status qb__source_transpose(qb__source **source, const char *text);
 
 #endif

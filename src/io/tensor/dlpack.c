@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* DLPack's array as ours. Its layout is an interface between programs, and fixed. */
+/* Converts DLPack's array. Its layout is a fixed interface between programs. */
 #include "base/status.h"
 #include "quickbeam/tensor.h"
 
@@ -17,7 +17,7 @@ typedef struct dl_tensor {
     uint64_t byte_offset;
 } dl_tensor;
 
-/* DLDataTypeCode: 0 int, 1 uint, 2 float; 6 is bool, a byte. */
+/* DLDataTypeCode: 0 int, 1 uint, 2 float; 6 is bool, one byte. */
 static const struct {
     uint8_t code, bits;
     qb_dtype dtype;
@@ -35,7 +35,7 @@ static bool find_type(const dl_tensor *t, qb_dtype *dtype) {
     return false;
 }
 
-/* One element that is repeated, as a gradient of a sum is: all strides 0, which in a qb_tensor says dense. */
+/* One repeated element, as in the gradient of a sum: all strides are 0, which means dense in a qb_tensor. */
 static bool repeats_one(const qb_tensor *t) {
     bool repeated = false;
     for (int i = 0; i < t->ndim; i++) {
@@ -45,7 +45,8 @@ static bool repeats_one(const qb_tensor *t) {
     return repeated;
 }
 
-/* A first dimension of one element has any stride. Two dimensions cannot get one: which of three they are is their role's. */
+/* A first dimension of one element may have any stride. Two dimensions are not extended, because their role is not
+ * known here. */
 static qb_status give_strides(qb_tensor *t) {
     const int more = 4 - t->ndim;
     if (t->ndim == 2)

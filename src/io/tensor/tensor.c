@@ -45,7 +45,7 @@ bool qb__tensor_is_dense(const qb__tensor *t) {
     return true;
 }
 
-/* Bytes before and behind the first element, each within half of what can be addressed. */
+/* Bytes before and after the first element, each within half of the address space. */
 bool qb__tensor_reach(const qb__tensor *tensor, size_t *before, size_t *behind) {
     *before = *behind = 0;
     for (int i = 0; i < 3; i++) {
@@ -87,7 +87,7 @@ static void swap(qb__tensor *t, int a, int b) {
 
 static size_t magnitude(ptrdiff_t stride) { return stride < 0 ? (size_t)-stride : (size_t)stride; }
 
-/* From the smallest stride up, each steps over all that is below it. */
+/* From the smallest stride up, each must step over everything below it. */
 static bool overlaps_itself(const qb__tensor *tensor) {
     qb__tensor t = *tensor;
     size_t span = 1;

@@ -13,23 +13,23 @@ typedef struct qb__tensor {
     size_t element;      /* bytes */
 } qb__tensor;
 
-/* Which index an array of two dimensions lacks. */
+/* The index that an array of two dimensions lacks. */
 typedef enum qb__missing { QB__MISSING_IMAGE, QB__MISSING_ROW } qb__missing;
 
 enum { QB__TENSOR_NAME = 96 };
 
-/* `what` begins messages. QB_BAD_ARGUMENT for what is no array, QB_UNSUPPORTED for memory that
- * cannot be read from here. */
+/* `what` begins messages. QB_BAD_ARGUMENT for an invalid array, QB_UNSUPPORTED for memory that cannot be read from
+ * here. */
 qb_status qb__tensor_look(const qb_tensor *given, const char *what, qb__missing missing, qb__tensor *tensor);
-/* Can it be written to? Its type is one of outputs, no two elements share a place. */
+/* Check that it can be written: its type is an output type, and no two elements overlap. */
 qb_status qb__tensor_check_sink(const qb__tensor *tensor, const char *what);
-/* "array of 90 x 21 x 64 float32": what stands for a path's name. */
+/* "array of 90 x 21 x 64 float32", used instead of a file name. */
 void qb__tensor_name(const qb__tensor *tensor, char name[QB__TENSOR_NAME]);
-/* Bytes that it reaches before its first element and behind the beginning of that. */
+/* Bytes that it occupies before its first element, and after the start of that. */
 bool qb__tensor_reach(const qb__tensor *tensor, size_t *before, size_t *behind);
-/* Do its images lie densely one behind the other? */
+/* True if its images are dense and contiguous. */
 bool qb__tensor_is_dense(const qb__tensor *tensor);
-/* Do the bytes of two arrays overlap, from each one's first to its last? */
+/* True if the memory ranges of two arrays overlap. */
 bool qb__tensors_meet(const qb__tensor *a, const qb__tensor *b);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 enum { STAGE_BYTES = 8 << 20 };
-static const size_t most_pitch = 0x7fffffff; /* of CUDA's copies */
+static const size_t most_pitch = 0x7fffffff; /* limit of CUDA's copies */
 
 struct qb__tensor_device {
     qb__tensor tensor;
@@ -18,14 +18,14 @@ struct qb__tensor_device {
     qb__memory *memory;   /* from the array's lowest byte to its highest */
     size_t origin;        /* bytes from there to element [0][0][0] */
     qb__queue *callers;   /* the caller's stream */
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     qb__event *event;
-    qb__queue *own; /* of copies through the host */
+    qb__queue *own; /* for copies through the host */
     void *stage;
     size_t stage_bytes;
 };
 
-/* Each thread has another stream by that handle, and ours are not the caller's. */
+/* Each thread has its own per-thread stream, and ours are not the caller's. */
 static qb_status check_stream(const void *stream) {
     enum { PER_THREAD = 2 };
     if ((uintptr_t)stream != PER_THREAD) return QB_OK;
@@ -90,7 +90,7 @@ qb_status qb__tensor_device_await(qb__tensor_device *array, qb__queue *queue) {
 
 /* ---- blocks as copies of rows ---- */
 
-/* A block in bytes: pieces of `width` that are whole on both sides, over what dimensions are left. */
+/* A block in bytes: pieces of `width` that are contiguous on both sides, over the remaining dimensions. */
 typedef struct pieces {
     size_t width, count[3];
     ptrdiff_t array[3], other[3];
@@ -109,7 +109,7 @@ static pieces pieces_of(const qb__tensor_block *block, size_t element) {
             continue;
         p.width *= p.count[i];
         p.count[i] = 1;
-        i = 3; /* the next may be whole now */
+        i = 3; /* the next dimension may be contiguous now */
     }
     return p;
 }
@@ -118,7 +118,7 @@ static bool is_pitch(const pieces *p, ptrdiff_t stride) {
     return stride >= (ptrdiff_t)p->width && (size_t)stride <= most_pitch;
 }
 
-/* The dimension that is best made in one call; -1 = none can be. */
+/* The dimension that is best copied in one call; -1 = none is possible. */
 static int rows_of(const pieces *p) {
     int best = -1;
     for (int i = 0; i < 3; i++) {
@@ -128,7 +128,7 @@ static int rows_of(const pieces *p) {
     return best;
 }
 
-/* The array's side, with the other one's: each call makes the rows of one dimension. */
+/* The array's side and the other side: each call copies the rows of one dimension. */
 static qb_status copy_block(qb__tensor_device *array, qb__queue *queue, const qb__tensor_block *block,
                             qb__rows_side other, bool take) {
     const size_t element = array->tensor.element, offset = other.offset;
@@ -189,7 +189,7 @@ static qb_status make_stage(qb__tensor_device *array, size_t line) {
     return qb__host_create(array->device, array->stage_bytes, &array->stage);
 }
 
-/* `images` of them from the i-th of the region, rows `row0` to `row1` of each, through the stage. */
+/* `images` images from the i-th of the region, rows `row0` to `row1` of each, through the staging buffer. */
 static qb_status pass(qb__tensor_device *array, const qb__region *region, size_t i, size_t images, size_t row0,
                       size_t row1, char *host, bool take) {
     const qb__tensor *t = &array->tensor;
@@ -203,13 +203,13 @@ static qb_status pass(qb__tensor_device *array, const qb__region *region, size_t
     const qb__rows_side stage = {.host = array->stage};
     if (!take) memcpy(array->stage, host, bytes);
     qb_status status = copy_block(array, array->own, &block, stage, take);
-    const qb_status done = qb__queue_finish(array->own); /* also what a failure left under way */
+    const qb_status done = qb__queue_finish(array->own); /* also for copies that were running at a failure */
     if (status == QB_OK) status = done;
     if (status == QB_OK && take) memcpy(host, array->stage, bytes);
     return status;
 }
 
-/* As many images at a time as the stage holds, or as many rows of one. */
+/* As many images at a time as the staging buffer holds, or as many rows of one. */
 static qb_status through_stage(qb__tensor_device *array, const qb__region *region, char *host, bool take) {
     const size_t line = array->tensor.shape[2] * array->tensor.element;
     const size_t rows = region->row1 - region->row0, image = rows * line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays in memory where files can stand: as a source of images, and as what a writer writes to. */
+/* Arrays in memory instead of files: as a source of images, and as the destination of a writer. */
 #include "io/tensor/tensor_stack.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static char *place(const qb__tensor *tensor, size_t image, size_t row) {
     return (char *)tensor->given.data + at * (ptrdiff_t)tensor->element;
 }
 
-/* Are rows of an image one piece? */
+/* True if the rows of an image are contiguous. */
 static bool rows_are_dense(const qb__tensor *tensor) {
     return tensor->stride[2] == 1 && tensor->stride[1] == (ptrdiff_t)tensor->shape[2];
 }
@@ -45,7 +45,7 @@ static bool rows_are_dense(const qb__tensor *tensor) {
 typedef struct tensor_source {
     qb__source base;
     qb__tensor tensor;
-    qb__tensor_device *device; /* NULL = the host's memory */
+    qb__tensor_device *device; /* NULL = host memory */
 } tensor_source;
 
 static qb_status read_device(qb__source *source, const qb__region *region, void *out) {
@@ -104,7 +104,7 @@ qb_status qb__tensor_open(const qb_tensor *given, const char *what, qb__missing 
 
 typedef struct tensor_sink {
     qb__tensor tensor;
-    qb__tensor_device *device; /* NULL = the host's memory */
+    qb__tensor_device *device; /* NULL = host memory */
 } tensor_sink;
 
 qb__tensor_device *qb__tensor_device_written(qb_writer *writer) {
@@ -137,10 +137,10 @@ static void release_tensor(qb_writer *writer) {
     qb__free(sink);
 }
 
-/* There is no name to be given: the array was there all along. */
+/* Nothing to publish: the array exists already. */
 const qb__writer_kind qb__tensor_writer = {.write = write_tensor, .release = release_tensor};
 
-static const qb__writer_kind none; /* of a writer that has nothing yet */
+static const qb__writer_kind none; /* for a writer without content */
 
 static qb_status check_fit(const qb__tensor *tensor, const qb_stack *stack) {
     const size_t *n = stack->shape;
@@ -152,12 +152,12 @@ static qb_status check_fit(const qb__tensor *tensor, const qb_stack *stack) {
                     qb_dtype_name(stack->dtype), name);
 }
 
-/* Two dimensions are [view][column] where a view is one row, else one image. */
+/* Two dimensions are [view][column] if a view is one row, else one image. */
 static qb__missing missing_of(const qb_stack *stack) {
     return stack->shape[0] > 1 && stack->shape[1] == 1 ? QB__MISSING_ROW : QB__MISSING_IMAGE;
 }
 
-/* Everything but the writer itself, which destroys also what is half made. */
+/* Everything except the writer itself, which the caller destroys also after a failure. */
 static qb_status make_sink(const qb__tensor *tensor, qb_writer *writer) {
     char name[QB__TENSOR_NAME];
     tensor_sink *sink;

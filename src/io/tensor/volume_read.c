@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack of images in a file, of which any part can be read: slices along any axis, coarse ones too. */
+/* A stack of images in a file, of which any part can be read: slices along any axis, also with steps. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 struct qb_volume {
     qb__source *source;
     qb_array_info info;
-    double low, step; /* integers that stand for a range: value = low + step * number; step 0: numbers are values */
+    double low, step; /* integers with a range: value = low + step * number; step 0: numbers are values */
 };
 
 bool qb__source_ranged(const qb__source *source, double *low, double *step) {
@@ -81,7 +81,7 @@ static qb_status check_part(const qb_volume *volume, const size_t first[3], cons
     return QB_OK;
 }
 
-/* Of rows in memory every step[1]th, and of each every step[2]th column, as values. */
+/* Every step[1]-th of the rows in memory, and every step[2]-th column of each, as values. */
 static void take_rows(const qb_volume *volume, const char *rows, const size_t first[3], const size_t count[3],
                       const size_t step[3], float *line, float *out) {
     const size_t row_bytes = qb__source_row_bytes(volume->source), wanted = count[2];
@@ -93,7 +93,7 @@ static void take_rows(const qb_volume *volume, const char *rows, const size_t fi
     }
 }
 
-enum { BATCH = 16 << 20 }; /* bytes that are read at once; more where the rows of one image are more */
+enum { BATCH = 16 << 20 }; /* bytes read at once; more if the rows of one image need more */
 
 qb_status qb_volume_read(qb_volume *volume, const size_t first[3], const size_t count[3], const size_t step[3],
                          float *out) {
@@ -126,7 +126,7 @@ out:
     return status;
 }
 
-enum { FIRST_INFO = sizeof(qb_array_info) }; /* the first version's bytes */
+enum { FIRST_INFO = sizeof(qb_array_info) }; /* size of the first version */
 
 qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info *info) {
     QB__NEED(path);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* TIFF 6.0 tags and types, as far as we write them. */
+/* The TIFF 6.0 tags and types that we write. */
 enum { SHORT = 3, LONG = 4, ASCII = 2, RATIONAL = 5, LONG8 = 16 };
 enum {
     WIDTH = 256,
@@ -55,8 +55,8 @@ static unsigned sample_format(qb_dtype dtype) {
     return dtype == QB_I8 || dtype == QB_I16 || dtype == QB_I32 ? 2 : 1;
 }
 
-/* Pixels per millimetre, with as many decimals as 32 bits hold. ImageJ's lines in the description name the unit; that of TIFF,
- * which knows inches and centimetres alone, is left open, or ImageJ took both. */
+/* Pixels per millimetre, with as many decimals as 32 bits hold. ImageJ's lines in the description name the unit; TIFF's
+ * own unit (inch or centimetre) is left open, because ImageJ would apply both. */
 static void resolution(double pixel, uint32_t *number, uint32_t *over) {
     double per_mm = 1.0 / pixel;
     *over = 1;
@@ -72,7 +72,7 @@ size_t qb__tiff_directory(const qb__tiff_layout *layout, uint64_t at, uint64_t d
     uint64_t bytes = (uint64_t)layout->rows * layout->columns * qb_dtype_size(layout->dtype);
     bool scaled = layout->pixel > 0.0;
     size_t total = qb__tiff_directory_bytes(layout, length);
-    uint64_t ratio = at + total - 8; /* the resolution lies behind the entries */
+    uint64_t ratio = at + total - 8; /* the resolution follows the entries */
     entries e = {out + head, wide, 0};
     add(&e, WIDTH, LONG, 1, layout->columns);
     add(&e, LENGTH, LONG, 1, layout->rows);

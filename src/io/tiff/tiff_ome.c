@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* OME-TIFF (ome-model.readthedocs.io, OME/2016-06): the first image's description is XML, which says what the axes, the numbers and the sides of
- * voxels are. Our own lines and JSON stand in it as a description. */
+/* OME-TIFF (ome-model.readthedocs.io, OME/2016-06): the first image's description is XML with the axes, the type and
+ * the voxel size. Our own lines and JSON are a description in it. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -38,7 +38,7 @@ qb_status qb__tiff_ome_check(const char *path, const qb_stack *stack, bool serie
                     qb_dtype_name(stack->dtype));
 }
 
-/* No letter of XML's own: of JSON they stand in strings, where JSON has another way to write them. */
+/* Characters that are special in XML: in JSON they are inside strings, where they can be escaped. */
 static size_t put_plain(char *to, const char *from) {
     size_t n = 0;
     for (; *from; from++)

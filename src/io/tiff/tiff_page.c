@@ -10,13 +10,13 @@
 #include "base/status.h"
 #include "io/tiff/tiff_read.h"
 
-/* A strip or tile beyond this is no picture of a detector. */
+/* Largest strip or tile of a detector image. */
 #define PIECE_MOST ((tmsize_t)1 << 30)
 
-static _Thread_local bool description_lost; /* by the file opened last; libtiff tells since 4.5 */
+static _Thread_local bool description_lost; /* of the file opened last; reported by libtiff since 4.5 */
 
 #if TIFFLIB_VERSION >= 20221213
-/* Errors go into the detail of this thread; nothing global is touched. */
+/* Errors go into the detail of this thread; no global state is changed. */
 static int say_error(TIFF *tiff, void *user, const char *module, const char *format, va_list args) {
     (void)tiff, (void)user, (void)module;
     char words[256];
@@ -25,7 +25,7 @@ static int say_error(TIFF *tiff, void *user, const char *module, const char *for
     return 1;
 }
 
-/* A description that lies behind the file's end is a warning to libtiff. */
+/* libtiff reports a description beyond the file's end as a warning. */
 static int note_warning(TIFF *tiff, void *user, const char *module, const char *format, va_list args) {
     (void)tiff, (void)user, (void)module;
     char words[256];
@@ -45,8 +45,7 @@ static TIFF *open_quietly(int fd, const char *path) {
     return tiff;
 }
 #else
-/* Before 4.5 the handlers are the process's; those installed now stay, or programs would see what
- * we read. */
+/* Before 4.5 the handlers are shared by the process; they stay installed, because other threads may be reading. */
 static TIFF *open_quietly(int fd, const char *path) {
     TIFFSetErrorHandler(NULL);
     TIFFSetWarningHandler(NULL);
@@ -58,7 +57,7 @@ TIFF *qb__tiff_handle(const char *path, qb_status *status) {
     uint64_t bytes;
     *status = qb__file_size(path, &bytes);
     if (*status != QB_OK) return NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC); /* here, for the system's reason when it cannot be opened */
+    int fd = open(path, O_RDONLY | O_CLOEXEC); /* opened here for the system's reason of a failure */
     if (fd < 0) {
         *status = qb__fail_errno(errno, "opening", path);
         return NULL;
@@ -101,7 +100,7 @@ static bool dtype_of(unsigned bits, unsigned format, qb_dtype *dtype) {
     return false;
 }
 
-/* The offset of the first pixel when all strips follow each other. */
+/* The offset of the first pixel if all strips are contiguous. */
 static uint64_t one_piece(TIFF *tiff, uint64_t image_bytes) {
     uint16_t fill = FILLORDER_MSB2LSB;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_FILLORDER, &fill);
@@ -184,7 +183,7 @@ qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__t
     const bool stored = !shape->colour && qb__tiff_as_stored(shape);
     uint64_t bytes = (uint64_t)shape->rows * qb__tiff_row_bytes(shape);
     bool plain = compression == COMPRESSION_NONE;
-    /* No compression does better than this on pictures; a header that claims it lies. */
+    /* No compression of images exceeds this factor; a header that claims it is wrong. */
     uint64_t most = plain ? file_bytes : file_bytes * 16384;
     if (bytes > most)
         return qb__fail(QB_BAD_INPUT, "%s: %zu x %zu %s need %llu bytes, the file has %llu", path, shape->rows,

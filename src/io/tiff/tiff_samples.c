@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples of 9 to 15 bits without gaps, as cameras of 10, 12 and 14 bits write them, and one of several samples of a pixel. */
+/* Packed samples of 9 to 15 bits, as written by cameras with 10, 12 and 14 bits, and selection of one of several
+ * samples per pixel. */
 #ifdef QB_HAVE_TIFF
 #include <string.h>
 

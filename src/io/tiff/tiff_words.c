@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the ImageDescription of a TIFF says: our own lines, ImageJ's "key=value" lines, or OME's XML. */
+/* The ImageDescription of a TIFF: our own lines, ImageJ's "key=value" lines, or OME's XML. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ const char *qb__tiff_ours(const char *text) {
     return at ? at + 1 : NULL;
 }
 
-/* The text behind a key, up to the end of the line or a quote; "" when it is not there. */
+/* The text after a key, up to the end of the line or a quote; "" if it is missing. */
 static void value_of(const char *text, const char *key, char *value, size_t size) {
     const char *at = strstr(text, key);
     at = at ? at + strlen(key) : "";
@@ -28,7 +28,7 @@ static void set(double *voxel, double length, double unit) {
     if (length > 0 && isfinite(length) && unit > 0) *voxel = length * unit;
 }
 
-/* Pixels along x and y for each unit; between slices: units. */
+/* Pixels per unit along x and y; between slices: units. */
 static void imagej(const char *text, const float per_unit[2], double voxel[3]) {
     char word[32];
     value_of(text, "\nunit=", word, sizeof word);
@@ -58,7 +58,8 @@ void qb__tiff_voxel(const char *text, const float per_unit[2], double voxel[3]) 
         ome(text, voxel);
 }
 
-/* A straight line (function 0) from stored to calibrated numbers, as of signed 16-bit images: ImageJ stores them plus 32768. */
+/* A linear function (function 0) from stored to calibrated numbers, as for signed 16-bit images, which ImageJ stores
+ * plus 32768. */
 void qb__tiff_calibration(const char *text, double *slope, double *offset) {
     char function[32], word[2][32];
     *slope = 1, *offset = 0;
@@ -77,7 +78,7 @@ static unsigned long count_of(const char *text, const char *key) {
     return count ? count : 1;
 }
 
-/* Channels alone may be views that a program called so. */
+/* If there are only channels, they may be views that a program called so. */
 unsigned long qb__tiff_channels(const char *text) {
     const bool imagej = strncmp(text, "ImageJ=", 7) == 0, ome = !imagej && strstr(text, "<OME");
     if (!imagej && !ome) return 1;

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "io/plain/source.h"
 
-/* What is packed, with the place of the next number. */
+/* The packed data, with the position of the next number. */
 typedef struct packed {
     const unsigned char *table, *data;
     uint64_t table_bytes, bytes, at;
@@ -26,7 +26,7 @@ static bool take(packed *p, size_t size, int32_t *value) {
     return true;
 }
 
-/* Pixel number k of the image; those before it are there. Sums wrap, as in the programs that write them. */
+/* Pixel number k of the image, after those before it. Sums wrap, as in the programs that write them. */
 static bool unpack(packed *p, size_t columns, size_t k, int32_t *image) {
     if (k <= columns) return take(p, 4, &image[k]);
     const size_t number = k - columns - 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Elekta's machines (XVI): .his, one or several views a file, and beside them NAME_Frames.xml with the angle and the place of the
- * detector of each view.
+/* Scans of Elekta's machines (XVI): .his, one or several views per file, with NAME_Frames.xml, which has the angle and
+ * the detector's position of each view.
  *
- * In this program's frame the angle is the gantry's. The beam's axis meets the detector UCentre and VCentre mm from its middle.
- * Distances and the detector's size, which no file states, are the same in all of these machines. Open beam counts 65536. */
+ * In our frame the angle is that of the gantry. The central ray meets the detector UCentre and VCentre mm from its
+ * centre. Distances and the detector's size, which no file states, are the same in all of these machines. Open beam is
+ * 65536 counts. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static const qb__frame_kind kinds[] = {{"Elekta", ".his", his_head}};
 
 /* ---- the frames' list ---- */
 
-/* The only ..._Frames.xml beside the images; "" when there is none. */
+/* The only ..._Frames.xml in the folder of the images; "" if there is none. */
 static qb_status find_list(const char *path, char *found) {
     static const char ending[] = "_Frames.xml";
     char *folder = qb__is_folder(path) ? qb__strdup(path) : qb__folder_of(path);

@@ -7,15 +7,15 @@
 
 #include "quickbeam/array.h"
 
-/* What one file of views states; numbers are NAN where it does not. */
+/* Data of one file of views; numbers are NAN if the file does not state them. */
 typedef struct qb__frame_head {
     size_t rows, columns, count; /* count 0: a file without an image */
     qb_dtype dtype;
-    uint64_t at;                 /* where its first image begins, */
-    uint64_t table, table_bytes; /* the sizes of packed differences, */
-    uint64_t bytes;              /* and all that is packed; 0: it is not packed */
-    double angle;                /* degrees, in this program's frame */
-    double offset[2];            /* mm along columns and rows from the principal ray to the detector's middle */
+    uint64_t at;                 /* start of its first image */
+    uint64_t table, table_bytes; /* sizes of packed differences */
+    uint64_t bytes;              /* all packed bytes; 0: it is not packed */
+    double angle;                /* degrees, in our frame */
+    double offset[2];            /* mm along columns and rows from the principal ray to the detector's centre */
     double pixel[2];             /* mm */
 } qb__frame_head;
 

@@ -23,7 +23,7 @@ qb_status qb__ini_read(const char *path, qb__ini *ini) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '_' || c == '\r'; }
 
-/* What follows the key and its '='; NULL where the line is of another key. */
+/* The text after the key and its '='; NULL if the line has another key. */
 static const char *behind_key(const char *line, const char *key) {
     for (; *key; key++) {
         if (is_blank(*key)) continue;

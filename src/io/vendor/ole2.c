@@ -12,10 +12,10 @@
 #include "io/vendor/ole2_names.h"
 
 enum { HEADER = 512, ENTRY = 128, IN_HEADER = 109, MINI_CUTOFF = 4096, MINI_SHIFT = 6 };
-#define LAST_REAL 0xfffffff9U /* larger numbers of sectors are marks: free, the end of a chain, a table */
+#define LAST_REAL 0xfffffff9U /* larger sector numbers are marks: free, end of a chain, a table */
 #define END_OF_CHAIN 0xfffffffeU
 
-/* A table of the sector that follows each sector. */
+/* The table with the next sector of each sector. */
 typedef struct table {
     uint32_t *next;
     size_t count;
@@ -26,7 +26,7 @@ struct qb__ole2 {
     int fd;
     uint64_t bytes;
     unsigned shift; /* sectors have 1 << shift bytes */
-    size_t sectors; /* that the file has room for */
+    size_t sectors; /* sectors that fit into the file */
     table fat, mini;
     qb__ole2_names names;
     qb__extents mini_stream;
@@ -49,7 +49,7 @@ static qb_status read_sector(const qb__ole2 *ole, uint32_t sector, unsigned char
 
 /* ---- tables ---- */
 
-/* One sector of a table behind what is there. */
+/* Append one sector of a table. */
 static qb_status append(const qb__ole2 *ole, uint32_t sector, table *t) {
     unsigned char bytes[4096];
     const qb_status status = read_sector(ole, sector, bytes);
@@ -57,7 +57,7 @@ static qb_status append(const qb__ole2 *ole, uint32_t sector, table *t) {
     return status;
 }
 
-/* Numbers of the FAT's own sectors: 109 in the header, the others in sectors that end in the number of the next. */
+/* Numbers of the FAT's own sectors: 109 in the header, the others in sectors that end with the number of the next. */
 static qb_status load_fat(qb__ole2 *ole, const unsigned char *header) {
     const size_t each = ((size_t)1 << ole->shift) / 4;
     const uint32_t wanted = word(header + 44);
@@ -76,7 +76,7 @@ static qb_status load_fat(qb__ole2 *ole, const unsigned char *header) {
     return status;
 }
 
-/* The sectors of a chain until its end. */
+/* The sectors of a chain up to its end. */
 static qb_status load_chain(const qb__ole2 *ole, uint32_t sector, unsigned char **out, size_t *size) {
     size_t count = 0;
     *out = NULL, *size = 0;
@@ -120,7 +120,7 @@ static qb_status add_extent(qb__extents *to, size_t first, uint64_t at, uint64_t
     return QB_OK;
 }
 
-/* Where small sector number `sector` lies. */
+/* Position of small sector number `sector`. */
 static bool mini_place(const qb__ole2 *ole, uint32_t sector, uint64_t bytes, uint64_t *at) {
     uint64_t from = (uint64_t)sector << MINI_SHIFT;
     for (size_t i = 0; i < ole->mini_stream.count; i++) {
@@ -134,7 +134,7 @@ static bool mini_place(const qb__ole2 *ole, uint32_t sector, uint64_t bytes, uin
     return false;
 }
 
-/* The chain has as many sectors as the bytes need: a circle in it is found by its length alone where it is too short. */
+/* The chain has as many sectors as the bytes need, so a circle only shows as a wrong length. */
 static qb_status follow(const qb__ole2 *ole, uint32_t sector, uint64_t bytes, bool small, qb__extents *to) {
     const table *t = small ? &ole->mini : &ole->fat;
     const uint64_t size = (uint64_t)1 << (small ? MINI_SHIFT : ole->shift);

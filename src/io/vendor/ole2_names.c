@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The names in a compound file. The entries of a folder are a binary tree: each has a left and a right neighbour, a folder leads to
- * one of its own entries. The tree is walked whole, so that its order does not matter. */
+/* The names in a compound file. The entries of a folder are a binary tree: each has a left and a right neighbour; a
+ * folder leads to one of its entries. The whole tree is visited, so that its order does not matter. */
 #include "io/vendor/ole2_names.h"
 
 #include <ctype.h>
@@ -13,14 +13,14 @@
 enum { ENTRY = 128, STORAGE = 1, STREAM = 2, ROOT = 5, NAME = 32 };
 #define NOBODY 0xffffffffU
 
-/* Entries that are still to be looked at. */
+/* Entries to be visited. */
 typedef struct walk {
     const char *path;
     const unsigned char *raw;
     size_t count;
     struct {
         uint32_t number, folder;
-    } * pending; /* [count + 1]: `met` keeps an entry from coming twice */
+    } * pending; /* [count + 1]: `met` prevents an entry from coming twice */
     size_t waiting;
     unsigned char *met; /* [count] */
 } walk;

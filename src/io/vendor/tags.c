@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 
-/* Does a tag, whose text begins at `at`, have this name? A prefix such as cb: does not count. */
+/* True if the tag whose text begins at `at` has this name. A prefix such as cb: is ignored. */
 static bool is_named(const char *at, const char *name) {
     const size_t whole = strcspn(at, " \t\r\n/>"), n = strlen(name);
     return whole >= n && strncmp(at + whole - n, name, n) == 0 && (whole == n || at[whole - n - 1] == ':');

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Varian's machines: one .xim (TrueBeam, ProBeam), .hnd or .hnc (OBI) a view, and settings in Scan.xml or ProjectionInfo.xml beside
- * them or up to two folders above.
+/* Scans of Varian's machines: one .xim (TrueBeam, ProBeam), .hnd or .hnc (OBI) per view, and settings in Scan.xml or
+ * ProjectionInfo.xml in the same folder or up to two folders above.
  *
- * .xim states KVSourceRtn, in degrees, from which an angle in this program's frame is 180 - KVSourceRtn, and the detector's place in cm;
- * .hnd and .hnc state the angle itself, their ProjectionInfo.xml the place in mm. The dark is subtracted already. */
+ * .xim states KVSourceRtn in degrees, from which the angle in our frame is 180 - KVSourceRtn, and the detector's
+ * position in cm; .hnd and .hnc state the angle itself, their ProjectionInfo.xml the position in mm. The dark is
+ * already subtracted. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static const qb__frame_kind kinds[] = {
 
 /* ---- settings ---- */
 
-/* The text of a file with that name beside the images or up to two folders above; NULL: there is none. */
+/* The text of a file with that name in the folder of the images or up to two folders above; NULL: there is none. */
 static qb_status find_settings(const char *path, const char *name, char *found, char **text) {
     static const char *const above[] = {"", "../", "../../"};
     char *folder = qb__is_folder(path) ? qb__strdup(path) : qb__folder_of(path);
@@ -100,7 +101,7 @@ static qb_status take_distances(const char *xml, const char *text, const char *s
     return QB_OK;
 }
 
-/* Half a fan moves the detector aside. */
+/* A half fan scan has an offset detector. */
 static void take_offset(const char *text, qb__scan_parts *parts) {
     double u, v, lateral = 0;
     char fan[32];

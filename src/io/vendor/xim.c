@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* VMS.XI: sizes, the image, a histogram, and properties by name: {length, name, type, value}. Numbers of 32 bits and doubles, little-endian. */
+/* VMS.XI: sizes, the image, a histogram, and named properties {length, name, type, value}. 32-bit numbers and doubles,
+ * little-endian. */
 #include "io/vendor/xim.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 enum { HEADER = 32, MOST_SIDE = 1 << 16, MOST_TAIL = 16 << 20 };
 enum { INT = 0, DOUBLE = 1, TEXT = 2, DOUBLES = 4, INTS = 5 };
 
-/* Where in the file the next number is read. */
+/* Position in the file of the next number. */
 typedef struct cursor {
     const char *path;
     int fd;
@@ -47,7 +48,7 @@ static qb_status take_packed(cursor *c, qb__frame_head *head) {
         goto out;
     }
     head->dtype = QB_I32;
-    c->at += 4; /* bytes when unpacked */
+    c->at += 4; /* skip the unpacked size */
 out:
     return status;
 }
@@ -65,7 +66,7 @@ static qb_status take_plain(cursor *c, unsigned bytes, qb__frame_head *head) {
     return QB_OK;
 }
 
-/* What is wanted of a property with this name. */
+/* Store the value of a property with this name, if it is needed. */
 static void keep(const unsigned char *name, size_t length, double value, qb__frame_head *head) {
     const double CM = 10;
     const struct {
@@ -81,7 +82,7 @@ static void keep(const unsigned char *name, size_t length, double value, qb__fra
             *wanted[i].to = wanted[i].plus + wanted[i].scale * value;
 }
 
-/* One property; its bytes, or 0 where it is broken. */
+/* Bytes of one property, or 0 if it is damaged. */
 static size_t take_property(const unsigned char *at, size_t left, qb__frame_head *head) {
     if (left < 8) return 0;
     const size_t length = word(at);
@@ -140,7 +141,7 @@ qb_status qb__xim_head(const char *path, int fd, uint64_t size, qb__frame_head *
         status = qb__fail(QB_BAD_INPUT, "%s: an image of %zu x %zu", path, head->columns, head->rows);
         goto out;
     }
-    if (!head->columns || !head->rows) goto out; /* the machine writes such between views */
+    if (!head->columns || !head->rows) goto out; /* the machine writes such files between views */
     head->count = 1;
     QB__TRY(word(h + 28) ? take_packed(&c, head) : take_plain(&c, word(h + 24), head));
     QB__TRY(take_properties(&c, head));

@@ -4,7 +4,8 @@
 
 #include "io/vendor/frame_files.h"
 
-/* A .xim of Varian: its image, packed or not, and its angle, pixels and detector's place as its properties state them. */
+/* A .xim file of Varian: its image, packed or not, and the angle, pixel size and detector's position from its
+ * properties. */
 qb_status qb__xim_head(const char *path, int fd, uint64_t size, qb__frame_head *head);
 
 #endif

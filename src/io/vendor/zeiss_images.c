@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images that are streams of a compound file. Where they lie is found once; then they are read by any number of threads. */
+/* Images that are streams of a compound file. Their positions are found once; then several threads can read them. */
 #include "io/vendor/zeiss_images.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ enum { PER_FOLDER = 100 };
 
 typedef struct zeiss {
     qb__source base;
-    int fd;          /* -1: of a series, whose files are opened one by one */
-    qb__notes files; /* of a series */
+    int fd;          /* -1: a series, whose files are opened one by one */
+    qb__notes files; /* for a series */
     qb__extents extents;
     size_t *first; /* [images + 1] in extents */
 } zeiss;

@@ -5,7 +5,7 @@
 #include "io/plain/source.h"
 #include "io/vendor/ole2.h"
 
-/* Streams FOLDER<hundred>/Image<number>, FOLDER/Image<number> or FOLDER/Image; all are images of one size and type. */
+/* Streams FOLDER<hundred>/Image<number>, FOLDER/Image<number> or FOLDER/Image; all images have one size and type. */
 typedef struct qb__zeiss_images {
     const char *folder;
     bool hundreds, numbered;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Half the resolution: means of 2 x 2 x 2 numbers. Floats are added in one order, so that the bits are always the same. */
+/* Half the resolution: means of 2 x 2 x 2 numbers. Floats are added in a fixed order, so that the bits are always the
+ * same. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "io/zarr/zarr.h"
 #include "quickbeam/io.h"
 
-/* The numbers of a block that are there: columns 2 i and 2 i + 1 of rows 2 r and 2 r + 1 of both images. */
+/* The existing numbers of a block: columns 2 i and 2 i + 1 of rows 2 r and 2 r + 1 of both images. */
 typedef struct block {
     const char *line[4];
     size_t lines, columns;
@@ -22,7 +23,7 @@ static block lines_of(const void *a, const void *b, size_t rows, size_t row_byte
     return k;
 }
 
-/* Blocks of eight first, which most are: the same sums in the same order, without questions. */
+/* Complete blocks of eight first, which are most of them: the same sums in the same order, without conditions. */
 static size_t whole_blocks(const block *k) { return k->lines == 4 ? k->columns / 2 : 0; }
 
 #define WHOLE(name, type)                                                                                              \
@@ -41,7 +42,7 @@ static size_t whole_blocks(const block *k) { return k->lines == 4 ? k->columns /
             for (size_t l = 0; l < k->lines; l++)                                                                      \
                 for (size_t c = 2 * i; c < 2 * i + 2 && c < k->columns; c++, n++)                                      \
                     sum += ((const type *)k->line[l])[c];                                                              \
-            const int64_t up = sum + n / 2, low = up % n < 0; /* halves go up */                                       \
+            const int64_t up = sum + n / 2, low = up % n < 0; /* rounds halves up */                                   \
             out[i] = (type)(up / n - low);                                                                             \
         }                                                                                                              \
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The texts of a Zarr folder, read. */
+/* Reads the metadata of a Zarr folder. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -203,7 +203,7 @@ out:
     return status;
 }
 
-/* Each chunk is looked for by its name: many of a few values take hours, also where none is there. */
+/* Each chunk is searched by its name: many chunks of a few values would take hours, even if they do not exist. */
 static qb_status check_small_chunks(const char *path, const qb__zarr_array *a, size_t bytes) {
     const size_t most = (size_t)1 << 20, small = 4096;
     double chunks = 1;
@@ -231,7 +231,7 @@ static qb_status check_bytes(const char *path, const qb__zarr_array *a) {
 
 /* ---- folders ---- */
 
-/* NULL: there is none of that name. */
+/* NULL: no member has that name. */
 static qb_status read_json(const char *folder, const char *file, cJSON **root) {
     char *name = qb__join(folder, file), *text = NULL;
     *root = NULL;

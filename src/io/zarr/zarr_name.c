@@ -18,14 +18,15 @@ size_t qb__zarr_bytes(const qb__zarr_array *a) {
 void qb__zarr_name(const qb__zarr_array *a, const char *folder, const size_t at[3], char *name, size_t room) {
     size_t used = (size_t)snprintf(name, room, "%s/%s", folder, a->prefixed ? "c" : "");
     for (int i = 0; i < a->axes && used < room; i++) {
-        const int axis = i - (a->axes - 3); /* of the last three */
+        const int axis = i - (a->axes - 3); /* of the last three axes */
         const char separator[2] = {i > 0 || a->prefixed ? a->separator : 0, 0};
         used += (size_t)snprintf(name + used, room - used, "%s%zu", separator, axis < 0 ? 0 : at[axis]);
     }
 }
 
-/* Chunks of up to 64 x 64 x 64 numbers; of version 3 up to 4 x 4 of them in a file, so that large volumes are not millions of files. Rows
- * and columns are cut evenly, so that little is filled up; along z two layers are one of the next level. */
+/* Chunks of up to 64 x 64 x 64 numbers; in version 3 up to 4 x 4 of them per file, so that large volumes are not
+ * millions of files. Rows and columns are divided evenly, so that little is padded; along z two layers make one of the
+ * next level. */
 static void cut(qb__zarr_array *a) {
     enum { SIDE = 64, SHARD = 4 };
     for (int i = 0; i < 3; i++) {

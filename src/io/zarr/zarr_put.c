@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The texts of a Zarr folder. */
+/* Writes the metadata of a Zarr folder. */
 #include <stdio.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ qb_status qb__zarr_put_array(const char *folder, const char *path, const qb__zar
     return put_text(folder, a->version == 3 ? "zarr.json" : ".zarray", path, &text);
 }
 
-/* ---- what all of it is ---- */
+/* ---- metadata of the whole ---- */
 
 static cJSON *transform(const char *type, const double n[3]) {
     cJSON *object = cJSON_CreateObject();
@@ -113,7 +113,7 @@ static cJSON *transform(const char *type, const double n[3]) {
     return object;
 }
 
-/* The centre of a block of 2 x 2 x 2 voxels is half a voxel on. */
+/* The centre of a block of 2 x 2 x 2 voxels is shifted by half a voxel. */
 static void add_level(cJSON *list, const qb_stack *s, int level) {
     const double step = (double)(1 << level);
     char name[16];

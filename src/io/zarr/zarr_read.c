@@ -18,8 +18,8 @@ typedef struct sweep {
     const qb__zarr *zarr;
     const qb__region *region;
     char *out;
-    size_t downs, acrosses; /* of chunks */
-    char *memory;           /* of each worker: a chunk as it is stored, and unpacked */
+    size_t downs, acrosses; /* numbers of chunks */
+    char *memory;           /* per worker: a chunk as stored, and unpacked */
 } sweep;
 
 static size_t stored_most(const qb__zarr_array *a) { return qb__codec_most(a->codec, qb__zarr_bytes(a)) + 4096; }
@@ -32,9 +32,9 @@ static uint64_t word_at(const unsigned char *from) {
     return value;
 }
 
-/* ---- where a chunk lies ---- */
+/* ---- position of a chunk ---- */
 
-/* Of a shard: the entry of its index. *bytes 0: the chunk is not there. */
+/* In a shard: the entry of its index. *bytes 0: the chunk does not exist. */
 static qb_status find_in_shard(const qb__zarr_array *a, const char *path, int fd, uint64_t size, size_t number,
                                uint64_t *at, uint64_t *bytes) {
     const uint64_t chunks = qb__zarr_chunks(a), index = 16 * chunks + (a->index_checked ? 4 : 0);
@@ -64,7 +64,7 @@ static qb_status check_chunk(const qb__zarr_array *a, const char *path, const un
                                            : qb__fail(QB_BAD_INPUT, "%s: the checksum of a chunk is wrong", path);
 }
 
-/* The stored bytes; 0: it is not there. */
+/* The stored bytes; 0: it does not exist. */
 static qb_status fetch(const qb__zarr_array *a, const char *path, size_t number, char *raw, uint64_t *bytes) {
     struct stat about;
     uint64_t at = 0;
@@ -89,7 +89,7 @@ static qb_status fetch(const qb__zarr_array *a, const char *path, size_t number,
 
 /* ---- from chunks to images ---- */
 
-/* The first of the region's images that is at least `image`. */
+/* The first of the region's images with an index of at least `image`. */
 static size_t index_from(const qb__region *region, size_t image) {
     if (image <= region->first) return 0;
     return qb__smaller(qb__ceil_div(image - region->first, region->step), region->count);
@@ -114,7 +114,7 @@ static void place_chunk(const sweep *s, const size_t at[3], const char *chunk) {
     }
 }
 
-/* Images closer than a chunk is thick touch every layer between them, others one each. */
+/* Images closer together than a chunk's thickness touch every layer between them; others touch one each. */
 static size_t layer_of(const sweep *s, size_t n) {
     const size_t thick = s->zarr->array.chunk[0];
     if (s->region->step <= thick) return s->region->first / thick + n;

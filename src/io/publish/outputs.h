@@ -13,9 +13,9 @@ typedef struct qb__output {
     size_t parts; /* as in qb_stack */
 } qb__output;
 
-/* Check all output names before any work. QB_BAD_ARGUMENT, with both names, if - an output, one of its images or its
- * additional files would replace an input, a file that env's caller reads (env->reads)
- *   or writes (env->writes), or another output;
+/* Check all output names before any work. QB_BAD_ARGUMENT, with both names, if
+ * - an output, one of its images or its additional files would replace an input, a file that env's caller reads
+ *   (env->reads) or writes (env->writes), or another output;
  * - a file that the caller will write is an input;
  * - the place of a file is taken by something that is not a regular file. */
 qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__inputs *inputs, const qb_env *env);

@@ -9,7 +9,7 @@
 #include "io/scan/scan.h"
 #include "io/tensor/tensor_stack.h"
 
-/* ---- which ---- */
+/* ---- choice ---- */
 
 qb_status qb__device_set_near(qb_scan *scan, const qb_env *env, qb__device_set *set) {
     const qb__tensor_device *array = scan ? qb__scan_on_device(scan) : NULL;
@@ -28,11 +28,11 @@ qb__tensor_device *qb__device_array_on(qb__tensor_device *array, const qb__devic
 }
 
 qb__tensor_device *qb__projections_on(qb_scan *scan, const qb__device *device) {
-    return scan->view || scan->filtered ? NULL /* else views are not evenly apart, or rows are not those of the array */
-                                        : qb__device_array_on(qb__scan_on_device(scan), device);
+    /* otherwise views are not evenly spaced, or rows are not those of the array */
+    return scan->view || scan->filtered ? NULL : qb__device_array_on(qb__scan_on_device(scan), device);
 }
 
-/* float32 slices go where they belong as they are; observers look at what the host sees. */
+/* float32 slices are written to their place directly; observers see only host memory. */
 static bool result_stays(const qb__running *run) {
     return !qb__volume_converts(run->volume) && !qb__observed(run->volume->options);
 }

@@ -23,7 +23,7 @@ size_t qb__down_open_bytes(const qb__down *down) {
     return down->converts && down->mask->used ? down->pixels * (sizeof(float) + 1) : 0;
 }
 
-/* Which pixels of a slice the mask hides. */
+/* The pixels of a slice that the mask hides. */
 static qb_status hidden_of(const qb__down *down, unsigned char **hidden) {
     const qb__mask *mask = down->mask;
     float *slice = NULL;

@@ -5,18 +5,19 @@
 #include "job/volume_out.h"
 #include "kernels/convert/convert_device.h"
 
-/* Copies finished slices from a device to the host. They are converted on the device if the conversion of a voxel depends only on its
- * value and its place in the slice. Otherwise floats come down, and the output's stage converts them. */
+/* Copies finished slices from a device to the host. They are converted on the device if the conversion of a voxel
+ * depends only on its value and its position in the slice. Otherwise floats are downloaded, and the output's stage
+ * converts them. */
 typedef struct qb__down {
     bool converts;
     size_t pixels;  /* pixels of a slice */
-    qb_dtype dtype; /* type that comes down */
+    qb_dtype dtype; /* type that is downloaded */
     const qb__mask *mask;
 } qb__down;
 
 /* `alike`: all slices have the same mask. Observers of images need floats. */
 qb__down qb__down_of(const qb_output_options *output, const qb__mask *mask, bool alike);
-/* Bytes of `slices` on the host; bytes that the conversion needs on the device, and on the host while it is opened. */
+/* Bytes of `slices` on the host; bytes for the conversion on the device, and on the host while it is opened. */
 size_t qb__down_host(const qb__down *down, size_t slices);
 size_t qb__down_device(const qb__down *down, size_t slices);
 size_t qb__down_open_bytes(const qb__down *down);

@@ -15,19 +15,19 @@ enum { MOST_PIECE = 32 << 20, MOST_STAGED = 128 << 20 };
 struct qb__device_sum {
     qb__device *device;
     const qb__comm_grid *ranks;
-    size_t piece; /* bytes of a run that pass at a time */
+    size_t piece; /* bytes of a run that are transferred at a time */
     qb__queue *queue;
     qb__sum *add;
-    qb__memory *staged; /* [columns][piece] what comes */
-    char *host[2]; /* [columns][piece] what goes out of the hosts' memory, and comes into it; made where hosts carry */
+    qb__memory *staged; /* [columns][piece] received data */
+    char *host[2];      /* [columns][piece] data sent from host memory, and received; allocated if the hosts transfer */
     qb__nccl *nccl;
     bool joined;
-    char why[QB__NCCL_WORDS]; /* hosts carry */
-    qb__nccl_part *part;      /* [2 * columns] out, in */
-    qb__comm_part *host_part; /* likewise */
+    char why[QB__NCCL_WORDS]; /* why the hosts transfer */
+    qb__nccl_part *part;      /* [2 * columns] sent, received */
+    qb__comm_part *host_part; /* the same for the hosts */
 };
 
-/* Of the longest run, and no more of all columns than is worth it. */
+/* For the longest run, limited for all columns together. */
 static size_t piece_of(int columns, size_t slab) {
     const size_t n = (size_t)columns, most = qb__larger(qb__smaller(MOST_PIECE, MOST_STAGED / n), 1 << 20);
     return qb__round_up(qb__larger(qb__smaller(slab / n + slab % n, most), 4), 256);
@@ -57,11 +57,11 @@ out:
     return status;
 }
 
-/* Two H200 of one host: NCCL takes 1.1 s to begin, and keeps the devices from computing meanwhile; then 184 GB a second pass, through
- * the hosts a few. */
+/* Two H200 of one host: NCCL takes 1.1 s to start, during which the devices do not compute; then 184 GB/s, compared
+ * with a few through the hosts. */
 static const double worth = 4e9;
 
-/* Rank 0 says: its environment need not be the others'. */
+/* Rank 0 decides, because the other ranks' environment may differ. */
 qb_status qb__device_sum_begin(qb__device_sum *sum, double bytes) {
     int wanted = bytes >= worth || getenv("QB_LIBNCCL") != NULL;
     const qb_status status = qb__comm_bcast(sum->ranks->in_row, QB_OK, 0, &wanted, sizeof wanted);
@@ -75,7 +75,7 @@ qb_status qb__device_sum_begin(qb__device_sum *sum, double bytes) {
 
 /* ---- a piece ---- */
 
-/* A run of slices of each column, in bytes of the slab; what is passed of them at a time lies `at` behind their beginnings. */
+/* A run of slices for each column, in bytes of the slab; the transferred part is `at` bytes after their beginning. */
 typedef struct runs {
     const qb__device_sum *sum;
     qb__memory *slab;
@@ -101,7 +101,8 @@ static void parts_of(const runs *r) {
     }
 }
 
-/* In the order of columns, then to the front; what was there has gone to the first column. */
+/* Added in the order of columns, then moved to the front; the previous data there have been sent to the first
+ * column. */
 static qb_status add_piece(const runs *r) {
     const qb__device_sum *sum = r->sum;
     const int mine = sum->ranks->column;
@@ -132,7 +133,7 @@ static qb_status by_nccl(qb__device_sum *sum, runs *r) {
         status = qb__nccl_exchange(sum->nccl, sum->queue, sum->part, sum->part + sum->ranks->columns);
         if (status == QB_OK) status = add_piece(r);
     }
-    status = qb__agree(sum->ranks->in_row, status); /* or some wait for what others never sent */
+    status = qb__agree(sum->ranks->in_row, status); /* otherwise some would wait for data that were never sent */
     if (status != QB_OK) {
         qb__nccl_give_up(sum->nccl);
         sum->nccl = NULL;
@@ -175,7 +176,7 @@ static qb_status go_up(const runs *r) {
     return status == QB_OK ? add_piece(r) : status;
 }
 
-/* What one rank fails at here the others come to know with their next exchange. */
+/* The other ranks learn of a failure here at their next exchange. */
 static qb_status by_hosts(qb__device_sum *sum, runs *r) {
     qb_status status = open_host(sum);
     r->at = 0;
@@ -201,7 +202,7 @@ qb_status qb__device_sum_run(qb__device_sum *sum, qb__memory *slab, size_t slice
 
 /* ---- the end ---- */
 
-/* Together, while all are there: what one of them would wait for the others for is over then. */
+/* Collective: synchronise before closing, so that no rank blocks on another. */
 qb_status qb__device_sum_barrier(qb__device_sum *sum, qb_status status) {
     status = qb__agree(sum->ranks->in_row, status);
     if (status == QB_OK && sum->joined)

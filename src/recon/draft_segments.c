@@ -11,24 +11,24 @@
 
 enum { LOOKED = 24, RAYS = 2000 };
 
-/* Rays of a few views: what they show, and how far they go. */
+/* Rays of a few views: their line integrals, and their paths in both materials. */
 typedef struct ray {
-    float p, light, dense; /* mm; of the light material by its own density */
+    float p, light, dense; /* mm; of the light material at its own density */
 } ray;
 
 typedef struct sample {
     qb__segments *s;
     const qb__two *two;
     size_t voxels;
-    qb_geometry rays; /* of few views */
+    qb_geometry rays; /* a few views */
     qb_projector *projector;
-    float middle;             /* the usual value of dense voxels */
+    float middle;             /* median value of dense voxels */
     float *p, *light, *dense; /* [view][row][column] */
     ray *ray;
     size_t count;
 } sample;
 
-/* What is dense in a voxel of that value: by its value, or all of it. */
+/* The dense part of a voxel with that value: by its value, or the whole voxel. */
 static float share_of(const sample *m, float value, bool even) {
     const float base = (float)m->two->base, full = even ? m->middle : (float)m->two->dense;
     if (!(value > (float)m->two->above)) return 0;
@@ -36,7 +36,7 @@ static float share_of(const sample *m, float value, bool even) {
     return even ? fminf(share, 1) : share;
 }
 
-/* Half of the dense voxels have more. */
+/* Median of the dense voxels. */
 static qb_status find_middle(sample *m, const float *volume) {
     const size_t voxels = m->voxels;
     float *some = NULL;
@@ -65,7 +65,8 @@ static qb_status begin(sample *m, const qb_env *env) {
     return status == QB_OK ? qb_projector_create(&m->rays, m->s->grid, NULL, env, &m->projector) : status;
 }
 
-/* Whether the ray of that pixel lies within the volume's slices while it goes through them: what is above and below is not known. */
+/* True if the ray of that pixel stays within the volume's slices while it crosses them: the object above and below is
+ * unknown. */
 static bool is_inside(const sample *m, size_t view, size_t row, size_t column) {
     const qb_view *v = &m->rays.view[view];
     const qb_grid *g = m->s->grid;
@@ -82,7 +83,7 @@ static bool is_inside(const sample *m, size_t view, size_t row, size_t column) {
            fabs(v->source[2] + to * d[2] - g->offset[2]) < reach;
 }
 
-/* Of the pixel in the middle of each sample. */
+/* For the pixel in the middle of each sample. */
 static qb_status measure(const sample *m) {
     const qb__dense_paths *p = m->s->paths;
     const size_t image = p->rows * p->columns;
@@ -103,7 +104,7 @@ out:
     return status;
 }
 
-/* The density of the light material, over its own: of rays that go through nothing else. */
+/* The density of the light material, relative to its nominal one: from rays that pass nothing else. */
 static double light_density(const sample *m, size_t count, const qb__two_beam *beam) {
     const double THICK = 0.2; /* of p */
     double measured = 0, length = 0;
@@ -137,7 +138,7 @@ static double misfit(const sample *m, const qb__two_beam *beam, double scale) {
     return all > 0 ? sqrt(sum / all) : INFINITY;
 }
 
-/* Golden section on the logarithm. */
+/* Golden-section search on the logarithm. */
 static double fit_scale(const sample *m, const qb__two_beam *beam, double *least) {
     const double golden = 0.5 * (sqrt(5) - 1);
     double low = log(0.25), high = log(8);

@@ -5,20 +5,21 @@
 #include "prep/dense.h"
 #include "quickbeam/project.h"
 
-/* A draft of two materials becomes how much of each voxel is dense. A hardened draft shows too little of it, and metal less than bone: its
- * density is what makes measured line integrals of a few views agree best with those that a tube's beam shows behind both materials. */
+/* Converts a draft volume of two materials to the dense share of each voxel. Beam hardening makes the draft too low in
+ * dense parts, more for metal than for bone. So the density is the one for which the tube's spectrum behind both
+ * materials explains the measured line integrals of a few views best. */
 typedef struct qb__segments {
     qb__dense *dense;
-    const qb__dense_paths *paths; /* how rays lie on the detector */
+    const qb__dense_paths *paths; /* paths of rays on the detector */
     const qb_geometry *rays;
     const qb_grid *grid;
-    double share;  /* of the voxels, that are dense */
-    double scale;  /* factor of what the draft shows of the dense material */
-    bool even;     /* dense parts are of one density each voxel of them */
-    double misfit; /* rms of what line integrals differ by, over their rms */
+    double share;  /* share of dense voxels */
+    double scale;  /* factor for the dense material's values in the draft */
+    bool even;     /* all dense voxels have one density */
+    double misfit; /* rms of the differences of line integrals, relative to their rms */
 } qb__segments;
 
-/* volume[voxels], 1/mm, becomes the share of each voxel, which may be more than 1. */
+/* volume[voxels], 1/mm, becomes the dense share of each voxel, which may exceed 1. */
 qb_status qb__segments_find(qb__segments *segments, float *volume, const qb_env *env);
 
 #endif

@@ -31,7 +31,7 @@ void qb__facts_of_pick(qb__job_facts *facts, const qb__device_pick *pick, const 
     snprintf(facts->needs, sizeof facts->needs, "%s", needs);
 }
 
-/* Facts of a group follow each other. */
+/* Facts of a group are consecutive. */
 static void print_facts(const qb__job_facts *facts, cJSON *plan) {
     const char *group = NULL;
     cJSON *object = plan;

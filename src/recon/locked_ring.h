@@ -5,8 +5,8 @@
 #include "device/device.h"
 #include "job/pipeline.h"
 
-/* Makes the slots of a ring between host and device in page-locked memory. If no more memory can be locked, it takes plain memory and
- * warns once: transfers are slower, results the same. */
+/* Makes the slots of a ring between host and device in page-locked memory. If no more memory can be locked, it takes
+ * plain memory and warns once: transfers are slower, results are the same. */
 typedef struct qb__locked_ring {
     qb__device *device;
     const qb_env *env;

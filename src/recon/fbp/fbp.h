@@ -13,17 +13,19 @@
 /* State of the stage that reads raw numbers for the engine; written by fbp_read.c only. */
 typedef struct qb__fbp_reader {
     qb__cut cut;       /* the current cut */
-    size_t cache_rows; /* rows that are read ahead, if their storage is costly to read twice */
+    size_t cache_rows; /* rows that are read ahead, if their storage chunks are costly to read twice */
     char *cache;       /* rows cache_first .. cache_end - 1 of all views, as stored */
     size_t cache_first, cache_end;
-    size_t
-        margin; /* rows above and below a chunk that are read with it, for an engine that corrects them; 0: rows are corrected already */
-    bool left;  /* the engine reads the numbers in place */
+    /* rows above and below a chunk that are read with it, for an engine that corrects them; 0: rows are corrected
+     * already */
+    size_t margin;
+    bool left;    /* the engine reads the numbers in place */
     size_t parts; /* devices that share a chunk's slices */
 } qb__fbp_reader;
 
-/* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of slices and needs only their detector
- * rows. fbp_plan.c, fbp_grid.c and fbp_roll.c fill the struct for any engine; afterwards only the axis changes, when it is found. */
+/* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of slices and needs only
+ * their detector rows. fbp_plan.c, fbp_grid.c and fbp_roll.c fill the struct for any engine; afterwards only the axis
+ * changes, when it is found. */
 typedef struct qb__fbp {
     qb_scan *scan;
     const qb_scan_info *info;
@@ -33,41 +35,41 @@ typedef struct qb__fbp {
     const qb_output_options *output;
     int threads;
 
-    qb_grid grid;           /* n[2] = slices written */
+    qb_grid grid;           /* n[2] = slices that are written */
     qb__grid_region region; /* `grid` is that part of region.whole, to which the problem's coordinates belong */
     size_t first_row, step; /* slice i comes from detector row first_row + i * step */
     double pixel, pixel_v;  /* mm along columns and rows, or 1 when unknown */
     float *weights;         /* [view] angular weights, times the scale of the output */
-    float *largest;         /* [lanes] upper bound of the filtered values of a slice; NULL = unknown */
-    qb__half_fan fan;       /* for a full turn with the axis to one side */
+    float *largest;         /* [lanes] upper limit of the filtered values of a slice; NULL = unknown */
+    qb__half_fan fan;       /* for a full turn with the axis near one side */
     size_t width;           /* columns of a filtered row: those of the detector and the added ones */
     qb__bp_parallel_problem problem;
-    const qb__bp_parallel_variant *variant; /* CPU kernel; single slices are always made on the CPU */
+    const qb__bp_parallel_variant *variant; /* CPU kernel; single slices are always computed on the CPU */
     qb__filter *filter;
 
     /* the axis */
     double center;        /* column of the axis in the detector's middle row; NAN until it is found */
-    bool found;           /* the axis was found by a finder */
+    bool found;           /* the axis was found by a search */
     double *ax, *ay, *h0; /* [view] */
     float *share;         /* [columns] weight of a column; NULL = 1 */
-    qb__turn turn;        /* the views of a full turn with gaps and the axis to one side */
+    qb__turn turn;        /* the views of a full turn with gaps and the axis near one side */
     float *view_share;    /* [view][columns] weights for such a turn, with share NULL; else NULL */
 
-    /* a detector that is not level (fbp_roll.c) */
-    qb__roll roll; /* maps = 0: the detector is level */
+    /* detector roll (fbp_roll.c) */
+    qb__roll roll; /* maps = 0: no roll */
     qb__rolled_rows rolled;
     qb__resampler *resampler;
-    double zero;       /* the (level) row of z = 0 */
+    double zero;       /* the unrolled row of z = 0 */
     double *axis;      /* [view] column of the axis from a geometry file; NULL = center */
     double *angles;    /* [view] angles from a geometry file; `said` refers to them */
-    qb_scan_info said; /* the scan's info, changed as the geometry file says */
+    qb_scan_info said; /* the scan's info, changed by the geometry file */
 
     qb__mask mask;
     qb__fbp_reader reader;
-    char redundancy[320]; /* of qb__fbp_redundancy */
+    char redundancy[320]; /* text of qb__fbp_redundancy */
 } qb__fbp;
 
-/* NULL: it is no such job. */
+/* The plan of a job; NULL: another method. */
 const qb__fbp *qb__fbp_of(const qb_job *job);
 
 /* ---- rows of the method's table ---- */
@@ -77,45 +79,47 @@ void qb__fbp_release(void *plan);
 /* fbp_read.c */
 void qb__fbp_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
 int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
-/* Rows that are read at once for several chunks, as many as `left` bytes hold: sets how many, returns their bytes. */
+/* Read rows for several chunks at once, as many as `left` bytes hold: sets their number, returns their bytes. */
 size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
 void qb__fbp_close(void *plan, bool named);
-/* fbp_grid.c: set the CPU's kernel; set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write the struct. */
+/* fbp_grid.c: set the CPU's kernel; set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write the
+ * struct. */
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
 void qb__fbp_take_axis(qb__fbp *fbp, double column);
-/* What the plan says of rays that are measured twice; "" if there are none. Lives as long as the plan. */
+/* Text for the plan about rays that are measured twice; "" if there are none. Lives as long as the plan. */
 const char *qb__fbp_redundancy(qb__fbp *fbp);
 /* fbp_axis.c */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 /* fbp_transpose.c */
 qb_status qb__fbp_transpose(void *plan, const qb__transposing *t);
 
-/* ---- where things lie (fbp_read.c) ---- */
+/* ---- positions (fbp_read.c) ---- */
 
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk);
 size_t qb__fbp_chunk_row(const qb__fbp *fbp, size_t chunk); /* detector row of its first slice */
 size_t qb__fbp_raw_row(const qb__fbp *fbp);                 /* bytes */
-/* Columns from one filtered row to the next: a multiple of 64 bytes. */
+/* Floats from one filtered row to the next: a multiple of 64 bytes. */
 size_t qb__fbp_row_stride(const qb__fbp *fbp);
-/* First slice of part `part`, when a chunk of `slices` is divided into `parts`. */
+/* First slice of part `part` of a chunk with `slices` that is divided into `parts`. */
 size_t qb__fbp_part_first(size_t slices, size_t parts, size_t part);
-/* The rows that are read for a chunk: its own and the reader's margin, as far as the detector has them. */
+/* The rows that are read for a chunk: its own and the reader's margin, limited to the detector. */
 void qb__fbp_read_window(const qb__fbp *fbp, size_t chunk, size_t *first, size_t *end);
-/* How the opened engine takes the numbers: `left`, in place; with `margin` rows above and below, as it corrects them (0: it does
- * not); in the order of `parts` devices that share a chunk's slices. Call it after the reader was opened. */
+/* How the opened engine takes the numbers: `left`, in place; with `margin` rows above and below for its own corrections
+ * (0: none); in the order of `parts` devices that share a chunk's slices. Call it after the reader was opened. */
 void qb__fbp_read_for(qb__fbp *fbp, bool left, size_t margin, size_t parts);
-/* Most rows that are read for `slices` slices; and the rows that are read for the slices from row first_row on. */
+/* Largest number of rows that are read for `slices` slices; the rows that are read for the slices from row first_row
+ * on. */
 size_t qb__fbp_raw_rows(const qb__fbp *fbp, size_t slices);
 void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t *first, size_t *end);
-/* Offset of row s of a view in a chunk's raw numbers, for a level detector. */
+/* Offset of row s of a view in a chunk's raw numbers, without roll. */
 size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_t view, size_t s);
 
-/* ---- a detector that is not level (fbp_roll.c) ---- */
+/* ---- detector roll (fbp_roll.c) ---- */
 
 /* Take angles, axis, pixels and detector roll from --geometry or --tilt. */
 qb_status qb__fbp_decide_roll(qb__fbp *fbp, const qb_env *env);
-/* Refuse an axis to one side whose column changes from view to view. */
+/* Refuse an axis near one side whose column changes from view to view. */
 qb_status qb__fbp_check_steady(const qb__fbp *fbp);
 /* Warn of slices that lie partly beyond the rolled detector, and describe the resampling in the plan. */
 void qb__fbp_report_roll(const qb__fbp *fbp, const qb_env *env, cJSON *json);
@@ -127,18 +131,18 @@ void qb__fbp_release_roll(qb__fbp *fbp);
 qb_status qb__fbp_aim(qb__fbp *fbp, double center);
 /* [columns] weights of a view; NULL = 1. */
 const float *qb__fbp_share_of(const qb__fbp *fbp, size_t view);
-/* Describe the weights of a full turn with the axis to one side; "" if there are none. */
+/* Text about the weights of a full turn with the axis near one side; "" if there are none. */
 void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size);
 
 /* ---- single slices on the CPU (fbp_slice.c) ---- */
 
-/* As people count it: of the whole detector, unbinned, in its middle row. */
+/* As users count it: of the whole unbinned detector, in its middle row. */
 double qb__fbp_column(const qb__fbp *fbp, double column);
 /* The range of integers from the middle slice, if no option gives it. */
 qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high);
-size_t qb__fbp_range_bytes(const void *plan); /* that it needs */
+size_t qb__fbp_range_bytes(const void *plan); /* memory for it */
 
-/* The question to the planner, for the CPU; a device adds itself. */
+/* The question for the planner, for the CPU; a device engine adds itself. */
 qb__question qb__fbp_question(const qb__fbp *fbp);
 
 extern const qb__engine qb__fbp_cpu, qb__fbp_device,

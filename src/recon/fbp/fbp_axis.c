@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rotation axis: found, aimed at, and what a full turn about an axis to one side asks for. */
+/* The rotation axis: search, application, and consequences of an axis near one side. */
 #include <math.h>
 #include <stdio.h>
 
@@ -64,8 +64,8 @@ static qb_status find(qb__fbp *fbp, const qb_env *env, cJSON *report) {
     return status;
 }
 
-/* Once the axis is known that a finder was to find, rows may have to be wider for it; they, the
- * default grid, and all that depends on their size, are decided anew then. */
+/* When a searched axis is known, rows may have to be wider for it; then they, the default grid, and all that depends on
+ * their size are decided again. */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew) {
     qb__fbp *fbp = plan;
     if (isnan(fbp->center)) {
@@ -76,7 +76,7 @@ qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew
             status =
                 qb__half_fan_of_views(fbp->info->views, fbp->info->angles, fbp->info->columns, column, column, &fan);
         if (status != QB_OK) return status;
-        *anew = fan.off_center; /* of less than a turn what is advised depends on it */
+        *anew = fan.off_center; /* for less than a turn the advice depends on it */
     }
     return *anew ? QB_OK : qb__fbp_aim(fbp, fbp->center);
 }

@@ -13,7 +13,7 @@
 enum {
     FILTER_VIEWS = 4,
     MOST_TILE = 64
-}; /* views a filtering task of several slices; pixels on a side of a tile of one slice */
+}; /* views per filtering task for several slices; pixels on a side of a tile of one slice */
 
 /* ---- slices ---- */
 
@@ -23,7 +23,7 @@ static unsigned lanes_for(const qb__fbp *fbp, size_t slices) {
 
 static size_t rows_bytes(const qb__fbp *fbp, size_t slices) { return slices * qb__fbp_row_stride(fbp) * sizeof(float); }
 
-/* The rows of one view, then what the filter wants; or a tile's scratch. */
+/* The rows of one view, then scratch of the filter; or scratch of a tile. */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices) {
     size_t filter = rows_bytes(fbp, slices) + qb__filter_scratch(fbp->filter);
     if (fbp->roll.maps) filter += qb__rolled_rows_scratch(&fbp->rolled, (slices - 1) * fbp->step + 1);
@@ -35,7 +35,7 @@ size_t qb__fbp_packed_bytes(const qb__fbp *fbp, size_t slices) {
     return fbp->info->views * fbp->variant->view_bytes(&fbp->problem, lanes_for(fbp, slices));
 }
 
-/* What was measured times its columns' shares, and zeros on both sides of it. */
+/* Multiply a row by its columns' shares, and write zeros on both sides. */
 static void share_out(const qb__fbp *fbp, const float *share, float *row) {
     const qb__half_fan *fan = &fbp->fan;
     memset(row, 0, fan->before * sizeof *row);
@@ -74,7 +74,7 @@ void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_
     fbp->variant->pack(&fbp->problem, view, lanes, (unsigned)slices, rows, stride, block);
 }
 
-/* Tiles of the whole grid that the region meets. */
+/* Tiles of the whole grid that overlap the region. */
 static size_t tiles_along(const qb__fbp *fbp, int i) {
     const size_t tile = fbp->variant->tile, first = fbp->region.first[i];
     return qb__ceil_div(first + fbp->grid.n[i], tile) - first / tile;
@@ -82,7 +82,7 @@ static size_t tiles_along(const qb__fbp *fbp, int i) {
 
 size_t qb__fbp_tiles(const qb__fbp *fbp) { return tiles_along(fbp, 0) * tiles_along(fbp, 1); }
 
-/* The part of a tile that lies in the region, of a kernel that begins where tiles do: [y0, y1) x [x0, x1) of the whole grid. */
+/* The part of a tile in the region, for a kernel that begins at tiles: [y0, y1) x [x0, x1) of the whole grid. */
 static void run_aligned(const qb__fbp *fbp, const void *packed, const size_t from[2], const size_t to[2], float *slab,
                         char *scratch) {
     float made[MOST_TILE * MOST_TILE];
@@ -98,7 +98,7 @@ static void run_aligned(const qb__fbp *fbp, const void *packed, const size_t fro
 void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *packed, float *slab, char *scratch) {
     const size_t tile = fbp->variant->tile, nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     const size_t *at = fbp->region.first, turn[2] = {number % tiles_along(fbp, 0), number / tiles_along(fbp, 0)};
-    size_t from[2], to[2]; /* coordinates are those of the whole grid */
+    size_t from[2], to[2]; /* in coordinates of the whole grid */
     for (int i = 0; i < 2; i++) {
         const size_t begin = (at[i] / tile + turn[i]) * tile;
         from[i] = qb__larger(begin, at[i]);
@@ -116,7 +116,7 @@ void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *
 
 typedef struct on_cpu {
     const qb__fbp *fbp;
-    const qb__variant *instead_of; /* what there is no room for; NULL: there is */
+    const qb__variant *instead_of; /* a kernel for which memory is missing; NULL: none */
     const qb__running *run;        /* while running */
 } on_cpu;
 
@@ -128,7 +128,7 @@ static qb_status make_offer(const qb__fbp *fbp, const qb__variant *instead_of, q
     if (status != QB_OK) return status;
     *cpu = (on_cpu){.fbp = fbp, .instead_of = instead_of};
     offer->state = cpu;
-    /* So that stages overlap; but a storage in pieces is read anew for every slab that has a part of one. */
+    /* Two buffers let stages overlap; but storage chunks are read again for every slab that needs a part of them. */
     offer->timed = fbp->info->chunk_rows <= 1;
     offer->space = (qb__cut_space){.slices = slices,
                                    .views = fbp->info->views,
@@ -139,7 +139,7 @@ static qb_status make_offer(const qb__fbp *fbp, const qb__variant *instead_of, q
     return QB_OK;
 }
 
-/* The variant is the plan's, which single slices have, too; it may do less than was asked for. */
+/* The plan's variant is also used for single slices; it may process fewer than asked for. */
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     (void)task, (void)env;
     const qb__question question = qb__fbp_question(plan);
@@ -148,7 +148,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     return status == QB_OK ? make_offer(plan, NULL, offer) : status;
 }
 
-/* As for a single slice; nothing where a kernel was named, or the usual one is it. */
+/* As for a single slice; nothing if a kernel was named, or if it is the usual one. */
 static qb_status decide_single(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     (void)task, (void)env;
     qb__fbp *fbp = plan;
@@ -173,12 +173,12 @@ static double filter_seconds(const qb__fbp *fbp, size_t slices) {
            qb__rate(QB__RATE_FILTER, 0.4e9);
 }
 
-/* What is done for a pixel of a view is shared by the vectors of its slices. */
+/* Work per pixel and view is shared by the vectors of its slices. */
 static double narrow(const qb__variant *variant, double lanes) {
     return variant->step ? 1 + 0.3 * variant->step / lanes : 1;
 }
 
-/* Of all updates, those of lanes without a slice counted: the rates are of 64 slices. */
+/* Factor of all updates for lanes without a slice: rates are those of 64 slices. */
 static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
     enum { USUAL = 64 };
     const qb__variant *variant = &fbp->variant->head;
@@ -187,7 +187,7 @@ static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
     return updates / qb__speed(variant) * narrow(variant, lanes) / narrow(variant, usual);
 }
 
-/* Of a task. A row takes some microseconds, which is not much more than to hand out a task. */
+/* Rows of a task. A row takes some microseconds, not much more than starting a task. */
 static size_t filter_views(const qb__fbp *fbp, size_t chunk) {
     return qb__fbp_chunk_slices(fbp, chunk) < 4 ? 3 * FILTER_VIEWS : FILTER_VIEWS;
 }

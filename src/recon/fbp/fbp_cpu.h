@@ -6,7 +6,7 @@
 
 /* Filtering view by view and back-projection tile by tile on the CPU, for a chunk or a single slice. */
 
-/* Bytes of scratch of a thread; bytes of packed sinograms. */
+/* Bytes of scratch per thread; bytes of packed sinograms. */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices);
 size_t qb__fbp_packed_bytes(const qb__fbp *fbp, size_t slices);
 

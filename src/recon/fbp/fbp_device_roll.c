@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of a detector that is not level, on their way to a device: the CPU prepares and resamples them. */
+/* Rows of a rolled detector for a device: the CPU prepares and resamples them. */
 #include "base/memory.h"
 #include "recon/fbp/fbp_device.h"
 
-enum { ROLL_VIEWS = 4 }; /* views a task */
+enum { ROLL_VIEWS = 4 }; /* views per task */
 
 size_t qb__fbp_device_scratch(const qb__fbp_devices *gpu, const qb__cut *cut) {
     const qb__fbp *fbp = gpu->fbp;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The volume of a parallel-beam reconstruction: any pixels in x and y, slices where detector rows
- * are; and what may be found later: the axis, another kernel. */
+/* The volume of a parallel-beam reconstruction: any pixels in x and y, slices at detector rows; and later changes: the
+ * axis, another kernel. */
 #include <math.h>
 
 #include "base/log.h"
@@ -8,7 +8,7 @@
 #include "io/scan/scan.h"
 #include "recon/fbp/fbp_plan.h"
 
-/* The detector row of slice 0 and how many rows a slice is from the next. */
+/* The detector row of slice 0, and the number of rows from one slice to the next. */
 static qb_status find_rows(qb__fbp *fbp) {
     const qb_grid *grid = &fbp->grid;
     double n = (double)grid->n[2], rows = (double)fbp->info->rows, near = 0.01;
@@ -35,7 +35,7 @@ static qb_status find_rows(qb__fbp *fbp) {
     return QB_OK;
 }
 
-/* From rows back to mm, so that equal rows give equal bits however they were asked for. */
+/* Converted from rows to mm, so that equal rows give equal bits, however they were given. */
 static void place_slices(qb__fbp *fbp) {
     qb_grid *grid = &fbp->grid;
     double middle = (double)fbp->first_row + (double)((grid->n[2] - 1) * fbp->step) / 2.0;
@@ -97,7 +97,7 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
     return QB_OK;
 }
 
-/* ---- found later ---- */
+/* ---- later changes ---- */
 
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant) {
     fbp->variant = (const qb__bp_parallel_variant *)variant;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The stage that reads: a chunk's raw numbers, and where they lie. */
+/* The stage that reads a chunk's raw numbers, and their layout. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -8,8 +8,8 @@
 #include "io/scan/scan.h"
 #include "recon/fbp/fbp.h"
 
-/* A reading task, after which cancelling is looked at: views, or more of them where they are small, as threads
- * are started for each. */
+/* Views of a reading task, after which cancelling is checked; more if they are small, because threads are started for
+ * each task. */
 enum { READ_VIEWS = 128, READ_BYTES = 128 << 20 };
 
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk) {
@@ -29,9 +29,8 @@ size_t qb__fbp_part_first(size_t slices, size_t parts, size_t part) {
     return qb__smaller(part * qb__ceil_div(slices, parts), slices);
 }
 
-/* Adjacent rows come as [view][row][column] in one sweep over the file, rows further apart as
- * [row][view][column], one sweep each. Where several devices share a chunk, each has a run of its
- * slices, and these stand behind each other. */
+/* Adjacent rows come as [view][row][column] in one pass over the file, rows farther apart as [row][view][column], one
+ * pass each. If several devices share a chunk, each has a run of its slices, one after the other. */
 size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_t view, size_t s) {
     size_t part = s / qb__ceil_div(slices, parts), views = fbp->info->views;
     size_t first = qb__fbp_part_first(slices, parts, part);
@@ -58,7 +57,7 @@ void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t 
 
 /* ---- rows read ahead ---- */
 
-/* Storage pieces of many rows: read as many rows at once as memory allows, in whole chunks. */
+/* Storage chunks of many rows: read as many rows at once as memory allows, in whole chunks of the job. */
 size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left) {
     fbp->reader.cache_rows = 0;
     if (qb__run_count(cut->all_slices) == 0) return 0;
@@ -90,7 +89,7 @@ void qb__fbp_close(void *plan, bool named) {
     reader->cache = NULL;
 }
 
-/* Storage in pieces of many rows is read once: as many rows as fit, of all views, kept until used. */
+/* Storage chunks of many rows are read once: as many rows as fit, of all views, kept until used. */
 static qb_status fill_cache(qb__fbp *fbp, size_t row) {
     qb__fbp_reader *reader = &fbp->reader;
     size_t last =
@@ -100,7 +99,7 @@ static qb_status fill_cache(qb__fbp *fbp, size_t row) {
     return qb_scan_read(fbp->scan, 0, fbp->info->views, row, reader->cache_end, reader->cache);
 }
 
-/* Of views view0 + 16 i and on. */
+/* For views from view0 + 16 i on. */
 typedef struct from_cache {
     const qb__fbp *fbp;
     size_t view0, view1, slices, row0;
@@ -135,7 +134,7 @@ static qb_status copy_from_cache(const qb__fbp *fbp, size_t view0, size_t view1,
 
 /* ---- the stage ---- */
 
-/* Storage in pieces is read in one call, lest a piece be unpacked for each task that touches it. */
+/* Storage chunks are read in one call, so that no chunk is unpacked for several tasks. */
 static size_t read_views(const qb__fbp *fbp) {
     const size_t view = fbp->reader.cut.slices * qb__fbp_raw_row(fbp);
     return fbp->info->chunk_rows > 1 ? fbp->info->views : qb__larger(READ_VIEWS, READ_BYTES / view);
@@ -182,11 +181,11 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     if (reader->cache) {
         qb_status status = QB_OK;
         size_t last = row0 + (slices - 1) * fbp->step;
-        /* The cache is a whole number of chunks, so the first row's presence is all rows' presence. */
+        /* The cache holds whole chunks of the job, so if the first row is in it, all rows are. */
         if (row0 < reader->cache_first || last >= reader->cache_end) status = fill_cache(fbp, row0);
         return status == QB_OK ? copy_from_cache(fbp, view0, view1, slices, row0, raw) : status;
     }
-    size_t run = fbp->step == 1 ? qb__ceil_div(slices, parts) : 1; /* rows a sweep brings */
+    size_t run = fbp->step == 1 ? qb__ceil_div(slices, parts) : 1; /* rows of a pass */
     for (size_t s = 0; s < slices; s += run) {
         size_t row = row0 + s * fbp->step, end = qb__smaller(s + run, slices) - s;
         qb_status status = qb_scan_read(fbp->scan, view0, view1, row, row + end,

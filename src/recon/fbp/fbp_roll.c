@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A parallel beam's detector that is not level: turned by --tilt, or as a geometry file says. Its rows are
- * resampled to those of a level one of the same size; all else is as for that. */
+/* Detector roll of a parallel beam: rotated by --tilt, or as a geometry file states. Its rows are resampled to those of
+ * an unrolled detector of the same size; everything else is as for that. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static qb_status load(const qb__fbp *fbp, const qb_env *env, qb_geometry *geomet
     return status;
 }
 
-/* Rows of a full turn about an axis to one side are weighted by their distance from it: one distance. */
+/* Rows of a full turn with the axis near one side are weighted by their distance from it, which must be one
+ * distance. */
 qb_status qb__fbp_check_steady(const qb__fbp *fbp) {
     double most = 0;
     if (!fbp->axis || !fbp->fan.used) return QB_OK;
@@ -50,7 +51,7 @@ static qb_status take_geometry(qb__fbp *fbp, const qb_env *env) {
     status = qb__roll_of(&geometry, reach, fbp->axis, &fbp->zero, &fbp->said.pixel_size, &fbp->roll);
     if (status != QB_OK) status = qb__fail_in(status, "%s", fbp->options->geometry);
     if (status != QB_OK) goto out;
-    fbp->said.pixel_v = fbp->said.pixel_size; /* a level detector's pixels are square */
+    fbp->said.pixel_v = fbp->said.pixel_size; /* the pixels of the unrolled detector are square */
     qb__view_angles(&geometry, fbp->angles);
     fbp->said.angles = fbp->angles;
     fbp->said.angles_from = fbp->options->geometry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Single slices on the CPU, whoever computes the volume: for the range of integers. */
+/* Single slices on the CPU, for any engine: for the range of integers. */
 #include <math.h>
 
 #include "base/log.h"
@@ -15,7 +15,7 @@ typedef struct slice {
     size_t row;
     char *raw, *packed;
     char **scratch;          /* [thread] */
-    qb__prep_counts *counts; /* [thread] dropped: the volume's rows are counted when it is made */
+    qb__prep_counts *counts; /* [thread] dropped: rows are counted when the volume is computed */
     float *image;
 } slice;
 
@@ -69,7 +69,7 @@ static qb_status make_slice(const qb__fbp *fbp, const qb__running *run, size_t r
 
 static size_t pixels(const qb__fbp *fbp) { return fbp->grid.n[0] * fbp->grid.n[1]; }
 
-/* The middle slice says which values matter; 1 in 10,000 pixels at either end may be clipped. */
+/* The middle slice decides the range; 1 in 10,000 pixels at either end may be clipped. */
 qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high) {
     const qb__fbp *fbp = plan;
     const size_t count = pixels(fbp), row = fbp->first_row + fbp->grid.n[2] / 2 * fbp->step;

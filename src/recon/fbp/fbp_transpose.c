@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The transpose of a filtered back-projection: each slice is spread over its rows by the weights with which the linear
- * back-projection reads them, then filtered by the transpose of the filter. */
+/* The transpose of a filtered back-projection: each slice is spread over its rows with the weights of the linear
+ * back-projection, then filtered by the transpose of the filter. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "recon/fbp/fbp.h"
 
-enum { LANES = 8, VIEWS = 16 }; /* slices at a time; views between two looks at cancel */
+enum { LANES = 8, VIEWS = 16 }; /* slices at a time; views between two checks for cancelling */
 
 typedef struct transpose {
     const qb__fbp *fbp;
@@ -19,7 +19,8 @@ typedef struct transpose {
     size_t bytes;
 } transpose;
 
-/* Of a thread: sums of a row for each lane, with one column more on both sides; a line of voxels; a row; the filter's. */
+/* Scratch of a thread: sums of a row for each lane, with one column more on both sides; a line of voxels; a row;
+ * scratch of the filter. */
 typedef struct parts {
     double *sums; /* [width + 2][lanes] */
     float *line;  /* [nx][lanes] */
@@ -40,13 +41,13 @@ static parts lay_out(const qb__fbp *fbp, char *scratch) {
     return p;
 }
 
-/* Voxels of one line of the slices, lane by lane. */
+/* Voxels of one line of the slices, by lanes. */
 static void gather_line(const float *from, size_t apart, size_t nx, size_t lanes, float *line) {
     for (size_t s = 0; s < lanes; s++)
         for (size_t x = 0; x < nx; x++) line[x * lanes + s] = from[s * apart + x];
 }
 
-/* sums[k + 1] is column k; the compiler makes one loop for each constant number of lanes. */
+/* sums[k + 1] is column k; the number of lanes is constant, so that the compiler makes a loop for each. */
 static inline void spread_line(const qb__bp_parallel_problem *p, size_t view, size_t y, const float *line, size_t lanes,
                                double *sums) {
     const double start = p->ay[view] * (double)y + p->h0[view], step = p->ax[view], end = (double)p->columns;
@@ -108,7 +109,7 @@ static void finish_view(void *context, size_t view, const float *lines, int work
     }
 }
 
-/* A slice is a row, at the same height. */
+/* A slice is a row at the same height. */
 static qb_status on_device(transpose *c, bool *done) {
     const qb__bp_parallel_problem *b = &c->fbp->problem;
     const size_t views = c->fbp->info->views;

@@ -9,7 +9,7 @@
 #include "io/scan/scan.h"
 #include "planner/rates.h"
 
-/* ---- what a cut costs ---- */
+/* ---- cost of a cut ---- */
 
 static qb__layers layers_of(const qb__fdk *fdk) {
     if (!fdk->variant->layers) return (qb__layers){.thickness = 1};
@@ -17,7 +17,8 @@ static qb__layers layers_of(const qb__fdk *fdk) {
     return fdk->region.asked ? qb__layers_from(&all, fdk->region.first[2], fdk->grid.n[2]) : all;
 }
 
-/* A variant's layout may depend on where the rows lie, not only on how many they are. Views go packed for each row of ranks. */
+/* A variant's layout may depend on the position of the rows, not only on their number. Views are sent packed for each
+ * row of ranks. */
 static void slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks) {
     qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
@@ -39,8 +40,8 @@ static void slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks) {
     cpu->share = cut->grid ? (double)qb__run_count(cut->all_views) / (double)fdk->problem.views / cut->grid->rows : 1;
 }
 
-/* Where nothing was measured (planner/rates.h), guesses that need be right to a factor of two: a core filters a
- * value in 5 ns, resamples one in 15, moves a voxel in and out of the sums in 1; packed files pass at 0.2 GB/s. */
+/* Rates without measurements (planner/rates.h), which must be right within a factor of two: a core filters a value in 5
+ * ns, resamples one in 15, loads and stores a voxel's sum in 1; packed files pass at 0.2 GB/s. */
 double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows) {
     const double each = 1 / qb__rate(QB__RATE_FILTER_CONE, 0.2e9);
     return rows * (double)fdk->problem.views * (double)fdk->width * (each + (fdk->resampled ? 15e-9 : 0));
@@ -67,8 +68,8 @@ static double project_seconds(const qb__fdk_on_cpu *cpu, const qb__cut *cut) {
            (double)cut->blocks * (double)qb__run_count(cut->all_slices) * slice * 1e-9;
 }
 
-/* With two buffers a ring, stages overlap, but for the last slab's writing and the first block's way
- * there; with one they take turns. */
+/* With two buffers per ring stages overlap, except writing the last slab and preparing the first block; with one they
+ * alternate. */
 static double seconds(void *state, const qb__cut *cut) {
     const qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
@@ -92,7 +93,7 @@ static qb__room memory(void *state, const qb__cut *cut) {
     };
 }
 
-/* Blocks of 64 views, or more where there are many threads, down to 8. */
+/* Blocks of 64 views, or more for many threads, down to 8. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     (void)cut;
     enum { MANY = 64, FEW = 8 };
@@ -134,7 +135,7 @@ static size_t filter_tasks(void *self, size_t chunk) {
     return p.view1 - p.view0;
 }
 
-/* A run of a view's rows, packed for those rows of ranks whose window it holds: out[row][view]. */
+/* A run of a view's rows, packed for the rows of ranks whose windows contain it: out[row][view]. */
 static void pack_run(const qb__fdk *fdk, size_t chunk, const qb__fdk_piece *p, size_t task, const qb__fdk_window *run,
                      const float *rows, size_t stride, char *out) {
     for (int row = 0; row < qb__fdk_ranks(fdk); row++) {

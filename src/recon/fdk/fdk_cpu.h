@@ -4,29 +4,29 @@
 
 #include "recon/fdk/fdk_filter.h"
 
-/* The CPU as an engine of FDK: filter (prepares, weights, filters and packs), back-project (a slab
- * gathers all blocks of views). */
+/* The CPU as an engine of FDK: filter (prepares, weights, filters and packs), back-project (adds all blocks of views to
+ * a slab). */
 typedef struct qb__fdk_on_cpu {
     const qb__fdk *fdk;
-    qb__fdk *plan; /* as fdk, writable: its windows are of the current cut */
+    qb__fdk *plan; /* the same as fdk, writable: its windows belong to the current cut */
     /* of the current cut */
-    size_t view_bytes; /* the most bytes of a packed view */
-    size_t sent_bytes; /* the most bytes of a view packed for all rows of ranks; without ranks view_bytes */
-    double slices;     /* slices of all slabs, as the kernel's speed counts them */
-    double
-        share; /* share of the rows of all views that this rank reads and filters; 0 in a grid until its views are cut */
+    size_t view_bytes; /* largest size of a packed view */
+    size_t sent_bytes; /* largest size of a view packed for all rows of ranks; without ranks view_bytes */
+    double slices;     /* slices of all slabs, weighted by the kernel's speed */
+    /* share of the rows of all views that this rank reads and filters; 0 in a grid until its views are divided */
+    double share;
     /* while running */
     qb__fdk_filter filter;
-    qb__comm_part *parts; /* [2 * rows] what the ranks of a column send each other */
+    qb__comm_part *parts; /* [2 * rows] data that the ranks of a column exchange */
 } qb__fdk_on_cpu;
 
-/* The blocking stage in which the ranks of a column send each other the views that they have filtered
- * (fdk_gather.c); none without ranks. Returns how many stages. */
+/* Add the blocking stage in which the ranks of a column exchange filtered views (fdk_gather.c); none without ranks.
+ * Returns the number of stages. */
 int qb__fdk_gather_stage(qb__fdk_on_cpu *cpu, const qb__cut *cut, qb__stage *stage);
 /* Bytes of a view packed for one row's window of a chunk. */
 size_t qb__fdk_packed_bytes(const qb__fdk *fdk, const qb__fdk_window *window);
 
-/* About how long a core filters so many rows of all views, and the files take to pass. */
+/* Approximate seconds for a core to filter so many rows of all views, and to read them. */
 double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows);
 double qb__fdk_read_seconds(const qb__fdk *fdk);
 double qb__fdk_write_seconds(const qb__fdk *fdk);

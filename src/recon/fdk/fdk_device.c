@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a device does with a block of views, and the slots that it passes through. */
+/* Work of a device on a block of views, and its slots. */
 #include "recon/fdk/fdk_device.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-/* Wait, after a failure as well: what is still on its way uses buffers that are about to go. The first
- * failure's words stay. */
+/* Wait also after a failure, because running transfers use buffers that will be released. The first failure's message
+ * is kept. */
 static qb_status finish(qb__queue *queue, qb_status status) {
     char said[1024];
     if (status == QB_OK) return qb__queue_finish(queue);
@@ -20,12 +20,12 @@ static qb_status finish(qb__queue *queue, qb_status status) {
     return qb__fail(status, "%s", said);
 }
 
-/* Values of a view of a run of rows. */
+/* Values of a view in a run of rows. */
 static size_t view_values(const qb__fdk *fdk, const qb__fdk_window *run) {
     return (run->rows.r1 - run->rows.r0) * fdk->width;
 }
 
-/* Run by run, as they are read: where one begins in a block of filtered rows, in values; the last one's end is the block's. */
+/* Start of each run in a block of filtered rows, in values; the last end is the block's. */
 static size_t block_at(const qb__fdk *fdk, const qb__fdk_piece *p, const qb__fdk_window *run, size_t number) {
     size_t values = 0;
     for (size_t i = 0; i < number; i++) values += view_values(fdk, &run[i]);
@@ -78,7 +78,7 @@ static qb_status filter_there(void *self, size_t chunk, size_t task, int worker,
     return finish(gpu->made.queue, qb__fdk_gpu_filter_run(gpu, chunk, (qb__memory *)in, out));
 }
 
-/* A part of a slab, and where its rows lie in a block: run by run, or among those of all slabs. */
+/* A part of a slab, and the position of its rows in a block: by runs, or among the rows of all slabs. */
 static qb__bp_cone_side side_of(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *need,
                                 size_t number) {
     const qb__fdk *fdk = gpu->fdk;
@@ -90,7 +90,7 @@ static qb__bp_cone_side side_of(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, 
     return (qb__bp_cone_side){w->z0, w->z1, w->rows, at * sizeof(float), view_values(fdk, kept ? &fdk->keep : w)};
 }
 
-/* `at`: where the slices of this part begin in the slab. */
+/* `at`: position of this part's slices in the slab. */
 static qb_status backproject_side(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__memory *block,
                                   const qb__bp_cone_side *side, qb__memory *slab, size_t at) {
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
@@ -128,11 +128,11 @@ static qb_status backproject_run(void *self, size_t chunk, size_t task, int work
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
-    if (p.z0 == p.z1) return QB_OK; /* of a rank without slices */
+    if (p.z0 == p.z1) return QB_OK; /* a rank without slices */
     return finish(gpu->compute, backproject(gpu, chunk, &p, in, out));
 }
 
-/* What is the sum of all columns of ranks lies at the slab's front. */
+/* The sum over all columns of ranks is at the slab's front. */
 static qb_status reduce_run(void *self, size_t slab, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker, (void)in;
     const qb__fdk_gpu *gpu = self;
@@ -145,7 +145,7 @@ static qb_status reduce_barrier(void *self, qb_status status) {
     return qb__device_sum_barrier(((const qb__fdk_gpu *)self)->sum, status);
 }
 
-/* Of a slab the images from the `at`-th on, to an array in the device's memory. */
+/* Copy images of a slab, from the `at`-th on, to an array in the device's memory. */
 static qb_status put_images(const qb__fdk_gpu *gpu, const qb__runs *images, const qb__memory *slab, size_t at) {
     qb_status status = QB_OK;
     for (const qb__run *run = images->of; run < images->of + 2 && status == QB_OK; run++) {
@@ -157,7 +157,7 @@ static qb_status put_images(const qb__fdk_gpu *gpu, const qb__runs *images, cons
     return status;
 }
 
-/* A slab leaves piece by piece. */
+/* A slab is downloaded in pieces. */
 static qb_status download_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
@@ -166,7 +166,7 @@ static qb_status download_run(void *self, size_t chunk, size_t task, int worker,
     const qb__fdk_window *w = &gpu->fdk->window[chunk / pieces];
     const qb__runs *images = &gpu->run->volume->chunks->chunk[chunk].images;
     const size_t first = chunk % pieces * piece, count = qb__runs_count(images);
-    const size_t slices = qb__run_count(qb__cut_column(cut->grid, w->z1 - w->z0)); /* of a sum the rank's own part */
+    const size_t slices = qb__run_count(qb__cut_column(cut->grid, w->z1 - w->z0)); /* of a sum, the rank's own part */
     if (count == 0) return QB_OK;
     if (gpu->arrays.to) return finish(gpu->out, put_images(gpu, images, in, first));
     return finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, slices, first, count, out));
@@ -175,7 +175,7 @@ static qb_status download_run(void *self, size_t chunk, size_t task, int worker,
 /* ---- slots ---- */
 
 static qb_status create_slot(void *self, size_t bytes, void **slot) {
-    (void)bytes; /* none on the host */
+    (void)bytes; /* no host memory */
     const qb__fdk_ring *ring = self;
     qb__memory *memory = NULL;
     qb_status status = qb__memory_create(ring->gpu->pick.device, ring->bytes, &memory);
@@ -199,7 +199,7 @@ static qb__slot_maker page_locked(const qb__fdk_gpu *gpu, qb__locked_ring *ring)
     return qb__locked_slots(ring);
 }
 
-/* Blocks of filtered rows on the device, by way of the CPU. */
+/* Blocks of rows filtered by the CPU, on the device. */
 static void filter_on_cpu(qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages) {
     const size_t block = qb__fdk_gpu_block(gpu, cut);
     stages[0] = (qb__stage){.name = "filter",
@@ -217,7 +217,7 @@ static void filter_on_cpu(qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stage
                             .run = upload_run};
 }
 
-/* The same by the device itself; what is read is page-locked. */
+/* The same filtered by the device; the rows that are read are page-locked. */
 static void filter_on_device(qb__fdk_gpu *gpu, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
     *source = gpu->arrays.from ? qb__token_slots : page_locked(gpu, &gpu->up_from);
     stages[0] = (qb__stage){.name = "upload",
@@ -311,7 +311,7 @@ static void tell_sums(const qb__fdk_gpu *gpu, cJSON *report) {
     cJSON_AddStringToObject(report, "sums_by", words);
 }
 
-/* Line integrals of a file may be of any size. */
+/* Line integrals in a file may have any size. */
 static qb_status tell_beyond(const qb__fdk_gpu *gpu, cJSON *report) {
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     float largest = 0, bound = 0;

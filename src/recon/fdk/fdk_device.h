@@ -13,23 +13,23 @@
 #include "recon/fdk/fdk_filter.h"
 #include "recon/locked_ring.h"
 
-/* A device as an engine of FDK. Raw numbers are uploaded, filtered, and back-projected (a slab gathers all blocks
- * of views), and the slab downloaded: stages of their own, with a queue each, so that all work at once on blocks
- * one after the other. Where the device has no kernel for what is to be done to the views, or no room, or where that is
- * forecast to be faster, the CPU filters beside it, into page-locked memory, and what is uploaded is filtered: every cut of a job the same way. */
+/* A device as an engine of FDK. Raw numbers are uploaded, filtered and back-projected (all blocks of views are added to
+ * a slab), and the slab is downloaded, in stages with a queue each, so that all work at once on consecutive blocks. If
+ * the device has no kernel for the preparation, or no memory, or if it is forecast to be faster, the CPU filters into
+ * page-locked memory, and filtered rows are uploaded: every cut of a job in the same way. */
 typedef struct qb__fdk_gpu qb__fdk_gpu;
 
-/* Makes device memory of so many bytes. */
+/* Allocator of device memory. */
 typedef struct qb__fdk_ring {
     const qb__fdk_gpu *gpu;
     size_t bytes;
 } qb__fdk_ring;
 
-/* The device's filter, and what makes the rows that it filters, some views at a time, where tables do not weight them: raw numbers
- * to line integrals, and these to rows. */
+/* The device's filter, and the making of rows that it filters, some views at a time, if tables cannot weight them: raw
+ * numbers to line integrals, and these to rows. */
 typedef struct qb__fdk_made {
     qb__queue *queue;
-    qb__device_filter *filter; /* of rows, made or raw; NULL: the CPU filters */
+    qb__device_filter *filter; /* of made rows or raw numbers; NULL: the CPU filters */
     size_t first_row;          /* first detector row that is prepared */
     size_t views;
     qb__device_filter *prepare;
@@ -39,33 +39,33 @@ typedef struct qb__fdk_made {
 
 struct qb__fdk_gpu {
     const qb__fdk *fdk;
-    qb__bp_cone_problem problem; /* the plan's, with bounds where they are known: halves are scaled by them */
+    qb__bp_cone_problem problem; /* the plan's, with upper limits if known, by which half floats are scaled */
     float *largest;
     bool ranks;               /* other ranks make other slabs */
-    qb__cut_space neighbours; /* slabs without the other side of the mirror */
+    qb__cut_space neighbours; /* cuts with slabs without mirrored slices */
     qb__device_pick pick;
     qb__down way_down;
     const char *cpu_filter; /* why the CPU filters; NULL: the device does */
-    double there, here; /* seconds that all takes where the device filters and where the CPU does; 0: not compared */
+    double there, here;     /* forecast seconds if the device filters, and if the CPU does; 0: not compared */
     qb__fdk_ring raw, blocks, slabs;
     qb__locked_ring up_from, down;
     /* while running */
-    qb__fdk *reading;         /* as fdk, writable: the engine may take over reading */
-    qb__device_arrays arrays; /* used in place */
+    qb__fdk *reading;         /* the same as fdk, writable: the engine may take over reading */
+    qb__device_arrays arrays; /* arrays used in place */
     const qb__running *run;
     qb__fdk_filter filter; /* if the CPU filters */
     qb__fdk_made made;     /* rows that are resampled or weighted before the device filters them */
     qb__queue *up, *compute, *out;
     qb__bp_cone_plan *plan;
     qb__memory *packed;
-    qb__convert *convert; /* converts slices before they come down; NULL: they come as floats */
+    qb__convert *convert; /* converts slices before the download; NULL: floats are downloaded */
     qb__device_sum *sum;  /* sum over columns of ranks; NULL: one column */
 };
 
 static inline const qb__bp_cone_device_variant *qb__fdk_gpu_variant(const qb__fdk_gpu *gpu) {
     return qb__bp_cone_on_device(gpu->pick.choice.variant);
 }
-/* Ranges of the turn that it takes views from together. */
+/* Number of ranges of the turn from which it takes views together. */
 static inline size_t qb__fdk_gpu_turns(const qb__fdk_gpu *gpu) {
     return qb__bp_cone_turns(qb__fdk_gpu_variant(gpu), gpu->pick.choice.values);
 }
@@ -78,79 +78,80 @@ static inline size_t qb__fdk_gpu_blocks(const qb__cut *cut) {
     return qb__fdk_kept(cut) ? cut->blocks : cut->slots;
 } /* filtered blocks on the device */
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut);
-/* Columns of ranks, which sum their slabs; the most slices of a slab that come down. */
+/* Columns of ranks, which sum their slabs; largest number of slices of a slab that are downloaded. */
 static inline int qb__fdk_gpu_columns(const qb__cut *cut) { return cut->grid ? cut->grid->columns : 1; }
 static inline size_t qb__fdk_gpu_down(const qb__cut *cut) {
     return qb__larger(qb__ceil_div(cut->slices, (size_t)qb__fdk_gpu_columns(cut)), 1);
 }
 static inline unsigned qb__fdk_gpu_rings(const qb__cut *cut) { return cut->slabs > 1 ? cut->slots : 1; }
 
-/* ---- how it goes through the slabs (fdk_schedule.c) ---- */
+/* ---- order of slabs (fdk_schedule.c) ---- */
 
 /* Views of a block. */
 static inline size_t qb__fdk_gpu_views(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return cut->views * gpu->fdk->turns;
 }
-/* Slices of a slab that come down at a time, of what this rank has of it; in how many pieces, the same on all ranks. */
+/* Slices of a slab's part on this rank that are downloaded at a time; number of such pieces, the same on all ranks. */
 size_t qb__fdk_gpu_piece_slices(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_pieces(const qb__fdk_gpu *gpu, const qb__cut *cut);
-/* Bytes of a piece on its way down; how many of these there are. */
+/* Bytes of a piece during the download; number of their buffers. */
 size_t qb__fdk_gpu_piece(const qb__fdk_gpu *gpu, const qb__cut *cut);
 unsigned qb__fdk_gpu_ring(const qb__fdk_gpu *gpu, const qb__cut *cut);
-/* What is kept comes with the first slab, and a thicker one takes longer than those after it: of stages from the upload on. */
+/* Kept rows come with the first slab, and a thicker slab takes longer than later ones: for stages from the upload
+ * on. */
 void qb__fdk_gpu_weigh(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages);
-/* Row `slabs` of the engine's table. `chunks` may be NULL. */
+/* The row `slabs` of the engine's table. `chunks` may be NULL. */
 void qb__fdk_gpu_slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks);
 
 /* ---- projections in the device's memory (fdk_device_arrays.c) ---- */
 
-/* Where they are; NULL: elsewhere, or the CPU filters. */
+/* The array; NULL: elsewhere, or the CPU filters. */
 qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu);
-/* A chunk's raw rows into a slot; asynchronous. */
+/* Copy a chunk's raw rows into a slot; asynchronous. */
 qb_status qb__fdk_gpu_take(const qb__fdk_gpu *gpu, size_t chunk, qb__memory *raw);
 
 /* ---- the device's filter (fdk_device_filter.c) ---- */
 
 /* Why the CPU must filter; NULL: the device can. */
 const char *qb__fdk_gpu_unfit(const qb__fdk *fdk, const qb__device_info *info);
-/* Whether rows are made before they are filtered: tables cannot weight them. */
+/* True if rows are made before they are filtered, because tables cannot weight them. */
 bool qb__fdk_gpu_makes_rows(const qb__fdk *fdk);
-/* How raw numbers become line integrals; what weights them is left to be filled in. */
+/* Parameters for converting raw numbers to line integrals; weights are still to be filled in. */
 void qb__fdk_gpu_prep(const qb__fdk_gpu *gpu, qb__device_prep *prep);
-/* Device bytes that it holds; host bytes while it is opened. */
+/* Device bytes of the filter; host bytes while it is opened. */
 size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_filter_tables(const qb__fdk *fdk);
 qb_status qb__fdk_gpu_filter_open(qb__fdk_gpu *gpu);
 void qb__fdk_gpu_filter_close(qb__fdk_gpu *gpu);
-/* A block's raw rows to filtered ones, by the filtering queue. Asynchronous. */
+/* Filter a block's raw rows on the filtering queue. Asynchronous. */
 qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, size_t chunk, qb__memory *raw, qb__memory *out);
-/* Adds what was mended. Waits for the queue. */
+/* Add the counts of corrected values. Waits for the queue. */
 qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *counts);
 
-/* ---- rows that are made (fdk_device_rows.c) ---- */
+/* ---- making rows (fdk_device_rows.c) ---- */
 
 size_t qb__fdk_gpu_rows_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_rows_tables(const qb__fdk *fdk);
 qb_status qb__fdk_gpu_rows_open(qb__fdk_gpu *gpu);
 void qb__fdk_gpu_rows_close(qb__fdk_gpu *gpu);
-/* A run of a block: raw rows `from` bytes into what is raw, filtered ones `to` bytes into `out`. */
+/* A run of a block: raw rows at offset `from` bytes, filtered ones at `to` bytes of `out`. */
 qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run,
                                qb__memory *raw, size_t from, qb__memory *out, size_t to);
 
-/* ---- how long, and who filters (fdk_device_forecast.c) ---- */
+/* ---- forecast, and choice of the filter (fdk_device_forecast.c) ---- */
 
-/* How many slabs of a cut are made while the rows of all are read, rounded. */
+/* Number of slabs of a cut that are made while the rows of all are read, rounded. */
 size_t qb__fdk_gpu_lead(const qb__fdk_gpu *gpu, const qb__cut *cut);
-/* Sets gpu->beside, on all ranks alike. `space`: of the job that is offered. */
+/* Sets gpu->cpu_filter, the same on all ranks. `space`: of the offered job. */
 qb_status qb__fdk_gpu_who_filters(qb__fdk_gpu *gpu, qb__cut_space space, qb__comm *comm);
 
-/* ---- rows of the engine's table (fdk_device_plan.c and, of seconds, fdk_device_forecast.c) ---- */
+/* ---- rows of the engine's table (fdk_device_plan.c; times in fdk_device_forecast.c) ---- */
 
 qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
 qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut);
 double qb__fdk_gpu_seconds(void *state, const qb__cut *cut);
 void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts);
-/* Before the first chunk; of the engine's stages, each in all its chunks. */
+/* Seconds before the first chunk; seconds of the engine's stages over all their chunks. */
 double qb__fdk_gpu_start(const qb__fdk_gpu *gpu);
 void qb__fdk_gpu_forecast(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages, int count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Projections that are in the device's memory already: no way through the host. */
+/* Projections in the device's memory: no transfer through the host. */
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "recon/fdk/fdk_device.h"
@@ -9,7 +9,7 @@ qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu) {
     return gpu->cpu_filter ? NULL : qb__projections_on(gpu->fdk->scan, gpu->pick.device);
 }
 
-/* Each range of views on its own, as a file is read: [view][row][column]. */
+/* Each range of views separately, in the order in which a file is read: [view][row][column]. */
 static qb_status take_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run, qb__memory *raw,
                           size_t at) {
     const qb__fdk *fdk = gpu->fdk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a cut of qb fdk holds on a device. */
+/* Device memory of a cut of qb fdk. */
 #include "recon/fdk/fdk_device.h"
 
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut) {
@@ -10,7 +10,7 @@ size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return qb__fdk_gpu_views(gpu, cut) * gpu->fdk->window_rows * gpu->fdk->width * sizeof(float);
 }
 
-/* The room of one, for a rank that has none. */
+/* At least one, for a rank that has none. */
 static size_t most_slices(const qb__cut *cut) { return qb__larger(cut->slices, 1); }
 
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut) {
@@ -21,11 +21,11 @@ size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return qb__fdk_gpu_views(gpu, cut) * gpu->fdk->raw_rows * qb__fdk_raw_row(gpu->fdk);
 }
 
-/* Raw blocks that may lie on the device: more than two where they are little beside a slab, for while the slab before is
- * written to files in memory, reading takes four times as long as else, and the device is not to wait for it. */
+/* Raw blocks on the device: more than two if they are small compared with a slab. While the previous slab is written to
+ * files in memory, reading takes four times as long, and the device must not wait for it. */
 size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     enum { MOST = 8 };
-    if (qb__fdk_kept(cut)) return cut->slots; /* nothing is read by then */
+    if (qb__fdk_kept(cut)) return cut->slots; /* nothing is read then */
     const size_t room = qb__fdk_gpu_slab(gpu, cut) / 2 / qb__larger(qb__fdk_gpu_raw(gpu, cut), 1);
     return cut->slots < 2 || cut->slabs < 2 ? cut->slots : qb__larger(2, qb__smaller(room, MOST));
 }

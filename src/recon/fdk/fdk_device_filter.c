@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter stage of a cone beam on the device, by the kernels of parallel rows: raw numbers to line integrals,
- * times their pixels' weights, filtered. What a pixel weighs is its cosine, which on a circle depends on its place
- * on the detector, times its share of the ray, which over a short scan depends on the view and, of an upright
- * detector, the column:
+/* The filter stage of a cone beam on the device, with the kernels of parallel rows: raw numbers to line integrals,
+ * multiplied by pixel weights, filtered. The weight of a pixel is its cosine, which on a circle depends on its position
+ * on the detector, times its redundancy share, which in a short scan depends on the view and, for an untilted detector,
+ * on the column:
  *   q(view, row, column) = ramp of (share[row][column] * view_share[view][column] * line integral)
- * Any other rows are made of line integrals before they are filtered (fdk_device_rows.c). */
+ * Other rows are made from line integrals before they are filtered (fdk_device_rows.c). */
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
@@ -42,7 +42,7 @@ size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 /* ---- tables ---- */
 
 typedef struct tables {
-    float *views, *pixel, *share; /* share: NULL where all views have the same */
+    float *views, *pixel, *share; /* share: NULL if all views have the same */
 } tables;
 
 static void drop(tables *t) {
@@ -51,7 +51,7 @@ static void drop(tables *t) {
     qb__free(t->share);
 }
 
-/* Shares that depend on the view: the pixel keeps its cosine alone, which comes with the 1/2 of a full turn. */
+/* Shares that depend on the view: the pixel's table has only the cosine, with the factor 1/2 of a full turn. */
 static qb_status split_shares(const qb__fdk *fdk, size_t pixels, tables *t) {
     const qb_geometry *g = fdk->geometry;
     qb_status status = qb__alloc(shares_of(fdk), sizeof *t->share, &t->share);
@@ -84,7 +84,7 @@ out:
 
 /* ---- life ---- */
 
-/* Of raw numbers, weighted by tables; of rows that are made: they are weighted line integrals. */
+/* For raw numbers, weighted by tables; for rows that are made: they are weighted line integrals. */
 static qb_status describe_rows(qb__fdk_gpu *gpu, tables *t, qb__device_prep *prep) {
     const qb__fdk *fdk = gpu->fdk;
     qb_status status;
@@ -133,7 +133,7 @@ void qb__fdk_gpu_filter_close(qb__fdk_gpu *gpu) {
 
 /* ---- a block ---- */
 
-/* Rows of one run, which begin `from_at` and `to_at` bytes into what is raw and filtered. */
+/* Rows of one run, which begin `from_at` and `to_at` bytes into the raw and the filtered rows. */
 static qb_status filter_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run, qb__memory *raw,
                             size_t from_at, qb__memory *out, size_t to_at) {
     const qb__fdk *fdk = gpu->fdk;
@@ -169,7 +169,7 @@ qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, size_t chunk, qb__memor
     return status;
 }
 
-/* What slabs share is prepared, and counted, for each, as by the CPU, unless it is kept. */
+/* Rows that slabs share are prepared, and counted, for each slab, as on the CPU, unless they are kept. */
 qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *counts) {
     const qb__fdk *fdk = gpu->fdk;
     qb__device_filter_counts found;

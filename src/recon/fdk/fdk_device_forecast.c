@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a cone-beam reconstruction takes on a device, and from that which of the two filters. */
+/* Forecast of a cone-beam reconstruction on a device, and from that the choice of the filter. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "recon/fdk/fdk_cpu.h"
 #include "recon/fdk/fdk_device.h"
 
-/* ---- how long ---- */
+/* ---- time ---- */
 
-/* Of a rank: its views, and what part of all updates is its own. */
+/* For a rank: its views, and its share of all updates. */
 static double views_of(const qb__fdk *fdk, const qb__cut *cut) {
     return (double)(qb__run_count(cut->all_views) * fdk->turns);
 }
@@ -24,14 +24,14 @@ static double share_of(const qb__fdk *fdk, const qb__cut *cut) {
            (double)fdk->grid.n[2];
 }
 
-/* Slabs thinner than a layer take as long as a layer each. */
+/* A slab thinner than a layer takes as long as a layer. */
 static double layers_worth(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const size_t layer = (qb__fdk_paired(cut) ? 2 : 1) * qb__fdk_gpu_variant(gpu)->layer(gpu->pick.choice.values);
     if (cut->slices >= layer || cut->slabs < 2) return 1;
     return (double)(cut->slabs * layer) / (double)qb__round_up(qb__run_count(cut->all_slices), layer);
 }
 
-/* Blocks are copied twice, through the device's memory: about 4 TB/s there. */
+/* Blocks are copied twice within the device's memory, at about 4 TB/s. */
 static double back_projection(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     const bool some = cut->slabs > 1 || qb__run_count(cut->all_slices) < gpu->fdk->grid.n[2];
@@ -40,14 +40,15 @@ static double back_projection(const qb__fdk_gpu *gpu, const qb__cut *cut) {
            2 * gpu->fdk->rows * (double)gpu->fdk->width * views_of(gpu->fdk, cut) * 8 / 2e12;
 }
 
-/* The sums pass it once more for each block. Counted apart, whatever else is slowest: what storage takes is known
- * least, and where it was thought to bound a run, blocks of four views made the device twice as slow as that. */
+/* The sums are read and written once more for each block. This is counted separately from the slowest stage, because
+ * storage rates are uncertain: where storage was expected to limit a run, blocks of four views made the device twice as
+ * slow as that. */
 static double sums(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const double slice = (double)gpu->fdk->grid.n[0] * (double)gpu->fdk->grid.n[1];
     return (double)cut->blocks * slice * (double)qb__run_count(cut->all_slices) * 8 / 2e12;
 }
 
-/* Bytes of all views' rows that go up in a block; of all. */
+/* Bytes of all views' rows that are uploaded for a block; for all blocks. */
 static size_t block_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return gpu->cpu_filter ? qb__fdk_gpu_block(gpu, cut) : qb__fdk_gpu_raw(gpu, cut);
 }
@@ -59,8 +60,9 @@ static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return view * views_of(gpu->fdk, cut);
 }
 
-/* By the device: an H200 had 130 billion values of padded rows a second; others as many fewer as their memory is slower. Making rows
- * is three ways through that memory, and where they are resampled 64 taps a value: 7 to 12 billion of them a second there. */
+/* On the device: an H200 filtered 130 billion values of padded rows per second; other devices in proportion to their
+ * memory rate. Making rows takes three passes through that memory, and resampling 64 taps per value: 7 to 12 billion
+ * values per second there. */
 static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut, int threads) {
     const qb__fdk *fdk = gpu->fdk;
     if (gpu->cpu_filter)
@@ -74,7 +76,7 @@ static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut, int threads)
            memory_then / model.rate[QB__UNIT_MEMORY];
 }
 
-/* Of all rows that are read. */
+/* For all rows that are read. */
 static double reading(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return qb__fdk_read_seconds(gpu->fdk) * views_of(gpu->fdk, cut) / (double)gpu->fdk->problem.views;
 }
@@ -88,8 +90,8 @@ size_t qb__fdk_gpu_lead(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return (size_t)fmin(fmax(reading(gpu, cut), sending_up(gpu, cut)) / each + 0.5, 1e6);
 }
 
-/* What a pipeline passes before its first slab leaves, and from then on until the last one does. Where rows are kept, all of them come with the
- * first slab, and none later. */
+/* Data that a pipeline processes before its first slab is finished, and from then on until the last one. With kept
+ * rows, all of them come with the first slab. */
 typedef struct spans {
     double read, up, filter, project, down, write;
 } spans;
@@ -104,12 +106,13 @@ static spans spans_of(const qb__fdk_gpu *gpu, const qb__cut *cut) {
                    .write = qb__fdk_write_seconds(gpu->fdk)};
 }
 
-/* Of files in memory, which reading and writing share: beside each other they take some longer than one after the other. */
+/* Files in memory share one rate: reading and writing at the same time take somewhat longer than one after the
+ * other. */
 static double files(const qb__fdk_gpu *gpu, double read, double write) {
     return gpu->fdk->task->in_memory ? read + write + 0.4 * fmin(read, write) : fmax(read, write);
 }
 
-/* The busiest of those that work at once; one device filters and back-projects in turn. */
+/* The busiest of those that work at once; one device filters and back-projects alternately. */
 static double at_once(const qb__fdk_gpu *gpu, double in, double out, const spans *s, double project) {
     const double filter = in * s->filter, device = gpu->cpu_filter ? fmax(filter, project) : filter + project;
     return fmax(fmax(files(gpu, in * s->read, out * s->write), in * s->up), fmax(device, out * s->down));
@@ -124,7 +127,7 @@ static double streaming(const qb__fdk_gpu *gpu, const qb__cut *cut, const spans 
                  rest = at_once(gpu, 1 - in, 1 - last, s, (1 - first) * s->project);
     const double piece =
         fmax(s->down, s->write) +
-        fmin(s->down, s->write) / (double)qb__fdk_gpu_pieces(gpu, cut); /* of the last slab, piece by piece */
+        fmin(s->down, s->write) / (double)qb__fdk_gpu_pieces(gpu, cut); /* of the last slab, in pieces */
     const double block = (s->read + s->up + s->filter) * in / (double)cut->blocks;
     return block + begin + rest + last * piece;
 }
@@ -134,7 +137,7 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const spans s = spans_of(gpu, cut);
     const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
                           (double)qb__fdk_gpu_ring(gpu, cut) * (double)qb__fdk_gpu_piece(gpu, cut);
-    /* Launching, waiting, handing over: a fifth of a millisecond a chunk, as an H200 had it. */
+    /* Launching, waiting and passing on: a fifth of a millisecond per chunk, measured on an H200. */
     const double extra =
         locked / gpu->pick.costs.lock + 2e-4 * (double)cut->slabs * (double)cut->blocks + sums(gpu, cut);
     return extra + (cut->slots < 2 ? s.read + s.filter + s.up + s.project + s.down + s.write : streaming(gpu, cut, &s));
@@ -148,13 +151,13 @@ void qb__fdk_gpu_forecast(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage 
     stages[count - 1].all_seconds = s.down;
 }
 
-/* Filtering, packing, back-projecting, converting: a program each. */
+/* Filtering, packing, back-projecting, converting: one program each. */
 double qb__fdk_gpu_start(const qb__fdk_gpu *gpu) {
     const int filter = gpu->cpu_filter ? 0 : qb__fdk_gpu_makes_rows(gpu->fdk) ? 3 : 1;
     return qb__device_pick_start(&gpu->pick, 2 + gpu->way_down.converts + filter);
 }
 
-/* ---- who filters ---- */
+/* ---- choice of the filter ---- */
 
 static void least_slabs(void *context, qb__cut *cut, size_t *edge) { qb__fdk_gpu_slabs(context, cut, edge, NULL); }
 
@@ -162,15 +165,16 @@ static qb__room least_need(void *context, const qb__cut *cut) {
     return (qb__room){.device = qb__fdk_gpu_memory(context, cut).device};
 }
 
-/* Back-projecting all at once while rows are filtered; those that the CPU filters go up. What is raw is not counted: it
- * may lie there already. */
+/* Time of back-projection while rows are filtered; rows filtered by the CPU must be uploaded. Raw rows do not count,
+ * because they may already be on the device. */
 static double whole_seconds(const qb__fdk_gpu *gpu, const qb__cut *whole) {
     const double filter = filtering(gpu, whole, qb__cpu_count()), project = back_projection(gpu, whole);
     return gpu->cpu_filter ? fmax(bytes_up(gpu, whole) / gpu->pick.costs.up, fmax(filter, project)) : filter + project;
 }
 
-/* The CPU beside it, where that is forecast to be faster by far. Who filters shows in the last bits, so that only what the problem and the
- * machine are counts, and not --threads, files, memory or the cut. A device that is the processor itself has no other beside it. */
+/* The CPU filters if that is forecast to be much faster. The choice shows in the last bits, so it depends only on the
+ * problem and the machine, not on --threads, files, memory or the cut. A device that is the CPU itself always
+ * filters. */
 static void compare(qb__fdk_gpu *gpu) {
     static const double by_far = 1.25;
     const size_t nz = gpu->fdk->grid.n[2], views = gpu->fdk->problem.views / qb__fdk_gpu_turns(gpu);
@@ -184,7 +188,8 @@ static void compare(qb__fdk_gpu *gpu) {
     if (!(gpu->here * by_far < gpu->there)) gpu->cpu_filter = NULL;
 }
 
-/* The device, if it can and has room for that in any cut: which cut is then taken changes no bit. */
+/* The device filters if it can and has memory for it in any cut: the cut that is taken then does not change the
+ * bits. */
 static qb_status decide_filter(qb__fdk_gpu *gpu, qb__cut_space space) {
     qb__cut cut;
     bool fits;
@@ -202,7 +207,7 @@ static qb_status decide_filter(qb__fdk_gpu *gpu, qb__cut_space space) {
     return status;
 }
 
-/* All ranks, or the volume were a patchwork: who filters shows in the last bits. */
+/* All ranks must filter on the same processor, because results differ in the last bits. */
 static qb_status filter_alike(qb__fdk_gpu *gpu, qb__comm *comm, qb_status status) {
     uint64_t cpu_filter = status == QB_OK && gpu->cpu_filter;
     status = qb__comm_sum(comm, status, &cpu_filter, 1);

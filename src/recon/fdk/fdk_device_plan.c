@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which device and kernel a cone-beam reconstruction takes, and in what slabs and blocks. */
+/* Choice of device, kernel, slabs and blocks for a cone-beam reconstruction. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "base/status.h"
 #include "recon/fdk/fdk_device.h"
 
-/* A bound on the filtered rows of each view, as qb fbp has it: the ramp's taps sum to 1/2, no window of ours makes that
- * more than 4 times as much, and a pixel's weight is at most 1. Nothing is known of strongly bent line integrals (prep.h) and
- * of a filter file. Who asks for class high needs none. */
+/* An upper limit of the filtered rows of each view, as in qb fbp: the absolute values of the ramp's taps sum to 1/2,
+ * our windows increase that at most 4 times, and a pixel's weight is at most 1. No limit is known for hardening
+ * corrections that raise line integrals much (prep.h) and for a filter file. Accuracy class high needs none. */
 static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
     const qb__fdk *fdk = gpu->fdk;
     const char *filter = fdk->options->filter;
@@ -31,7 +31,7 @@ static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
     return QB_OK;
 }
 
-/* Half as many each time, down to one bundle where there is no room for more. */
+/* Half as many each time, down to one bundle if memory is short. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     (void)cut;
     enum { MOST = 128 };
@@ -41,8 +41,9 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
     return before > 1 ? qb__ceil_div(before * turns / 2, turns) : 0;
 }
 
-/* Filtered rows kept on the device for all slabs, then a thicker first slab as well: while those rows are read and filtered it is
- * made, and nothing is written, so it is to last as long. A device that is the processor has no memory of its own. */
+/* Filtered rows kept on the device for all slabs, then also a thicker first slab: it is computed while those rows are
+ * read and filtered, and nothing is written, so it should take as long. A device that is the CPU has no memory of its
+ * own. */
 static unsigned schedule_after(const void *state, const qb__cut *cut) {
     enum { MOST = 4 };
     const qb__fdk_gpu *gpu = state;
@@ -54,9 +55,9 @@ static unsigned schedule_after(const void *state, const qb__cut *cut) {
     return lead > 1 ? qb__fdk_schedule(paired, lead) : 0;
 }
 
-/* Slabs that begin or end within a layer make all of it. Both sides of the mirror in a slab spare a kernel half its work, and slabs
- * that lie farther out read rows on both sides: where reading takes longest, slabs of neighbours may be faster. Ranks have agreed
- * on which they take. */
+/* Slabs that begin or end within a layer compute the whole layer. Mirrored slices in one slab halve a kernel's work,
+ * but slabs farther out need rows on both sides: if reading takes longest, slabs of neighbouring slices may be faster.
+ * Ranks have agreed on the kind. */
 static qb__cut_space space_of(qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_problem *p = &gpu->fdk->problem;
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
@@ -82,7 +83,7 @@ static qb__cut_space space_of(qb__fdk_gpu *gpu, const qb_env *env) {
     return space;
 }
 
-/* Columns of ranks share what a block takes of each of its ranges of views. */
+/* Columns of ranks share the views that a block takes from each of its ranges. */
 static qb_status check_columns(const qb__fdk_gpu *gpu, const qb__task *task) {
     const int columns = task->ranks ? task->ranks->columns : 1;
     const size_t turns = qb__fdk_gpu_turns(gpu), views = gpu->fdk->problem.views / turns;
@@ -124,7 +125,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     return status;
 }
 
-/* ---- what is said ---- */
+/* ---- facts ---- */
 
 void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     const qb__fdk_gpu *gpu = state;
@@ -137,15 +138,15 @@ void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     snprintf(facts->remark, sizeof facts->remark, "%s%s",
              gpu->cpu_filter ? "; the CPU filters beside it: " : "; it filters, too",
              gpu->cpu_filter ? gpu->cpu_filter : "");
-    qb__fact_truth(facts, "folded", qb__fdk_paired(cut));  /* slabs have both sides of the mirror */
-    qb__fact_truth(facts, "rows_kept", qb__fdk_kept(cut)); /* on the device, filtered, for all slabs */
+    qb__fact_truth(facts, "folded", qb__fdk_paired(cut));  /* slabs have mirrored slices */
+    qb__fact_truth(facts, "rows_kept", qb__fdk_kept(cut)); /* filtered rows are kept on the device for all slabs */
     if (qb__fdk_lead(cut) > 1)
         qb__fact_number(facts, NULL, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
     qb__fact_number(facts, NULL, "pieces_per_chunk",
-                    (double)qb__fdk_gpu_pieces(gpu, cut)); /* in which a slab comes down */
+                    (double)qb__fdk_gpu_pieces(gpu, cut)); /* pieces in which a slab is downloaded */
     qb__fact_text(facts, "filtered_by", facts->filter_device);
     if (why) qb__fact_text(facts, "filtered_by_why", why);
     if (!(gpu->there > 0)) return;
-    qb__fact_number(facts, "filtered_by_seconds", "device", gpu->there); /* that all takes, either way */
+    qb__fact_number(facts, "filtered_by_seconds", "device", gpu->there); /* forecast of all, for either filter */
     qb__fact_number(facts, "filtered_by_seconds", "cpu", gpu->here);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows that are made on the device before they are filtered: of a detector that is resampled, or whose pixels weigh something else
- * in each view. Line integrals of some views, then rows of them, then filtered ones: two pieces of device memory between the
- * steps, which the device's cache may hold. */
+/* Rows that are made on the device before they are filtered: of a detector that is resampled, or whose pixel weights
+ * differ between views. Line integrals of some views, then their rows, then filtered rows: two buffers of device memory
+ * between the steps, which fit into the device's cache. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "recon/fdk/fdk_device.h"
 
-enum { BETWEEN = 32 << 20 }; /* bytes of both pieces, but for a single view's */
+enum { BETWEEN = 32 << 20 }; /* bytes of both buffers, except for a single view */
 
 static size_t lines_of_view(const qb__fdk *fdk) {
     return qb__larger(1, fdk->raw_rows) * fdk->info->columns * sizeof(float);
@@ -41,7 +41,7 @@ size_t qb__fdk_gpu_rows_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
                                       fdk->info->rows, qb__scan_modes(fdk->scan));
 }
 
-/* Those of qb__cone_rows and the filters' weights. */
+/* Bytes of qb__cone_rows and of the filters' weights. */
 size_t qb__fdk_gpu_rows_tables(const qb__fdk *fdk) {
     const qb__cone_rows_plan plan = plan_of(fdk);
     return qb__cone_rows_bytes(&plan) + 2 * fdk->info->views * sizeof(float);
@@ -85,7 +85,7 @@ void qb__fdk_gpu_rows_close(qb__fdk_gpu *gpu) {
     gpu->made = (qb__fdk_made){0};
 }
 
-/* Views view0 <= v < view1, whose first one's rows begin there. */
+/* Views view0 <= v < view1, with the rows of the first at that offset. */
 static qb_status run_views(const qb__fdk_gpu *gpu, const qb__fdk_window *run, size_t view0, size_t view1,
                            qb__memory *raw, size_t from, qb__memory *out, size_t to) {
     const qb__fdk *fdk = gpu->fdk;

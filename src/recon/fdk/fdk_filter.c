@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter stage of a cone-beam reconstruction, a view at a time: line integrals; resampled where
- * the detector is turned or bent; weighted; filtered. */
+/* The filter stage of a cone-beam reconstruction, one view at a time: line integrals; resampled if the detector is
+ * tilted or curved; weighted; filtered. */
 #include <math.h>
 #include <string.h>
 
@@ -9,15 +9,15 @@
 #include "ops/extend.h"
 #include "recon/fdk/fdk_filter.h"
 
-enum { LINE = 16 }; /* floats of a cache line */
+enum { LINE = 16 }; /* floats per cache line */
 
 static size_t row_stride(const qb__fdk *fdk) { return qb__round_up(fdk->width, LINE); }
 static size_t image_stride(const qb__fdk *fdk) {
     return qb__round_up(fdk->info->columns + 2 * QB__RESAMPLE_EDGE, LINE);
 }
 
-/* A thread's scratch: rows of a view; their weights; when resampled the detector's own rows and the
- * places to read; what the filter wants. */
+/* Scratch of a thread: rows of a view; their weights; for resampling the detector's own rows and the positions to read;
+ * scratch of the filter. */
 typedef struct scratch_parts {
     float *rows, *weights, *image;
     double *column, *row;
@@ -47,7 +47,7 @@ size_t qb__fdk_filter_scratch(const qb__fdk *fdk) {
     return lay_out(fdk, base).bytes;
 }
 
-/* ---- weights that are the same in every view ---- */
+/* ---- weights that are equal in all views ---- */
 
 size_t qb__fdk_filter_bytes(const qb__fdk *fdk) {
     const qb_geometry *geometry = fdk->geometry;
@@ -71,7 +71,7 @@ void qb__fdk_filter_close(qb__fdk_filter *filter) {
 
 /* ---- a view ---- */
 
-/* The rows of the window as they lie on the detector. */
+/* The rows of the window as they are on the detector. */
 static void prepare_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view, const char *raw,
                          int worker, const scratch_parts *d) {
     const qb__fdk *fdk = filter->fdk;
@@ -81,7 +81,7 @@ static void prepare_rows(const qb__fdk_filter *filter, const qb__fdk_window *win
                         &filter->run->counts[worker]);
 }
 
-/* The detector ends where its pixels saw nothing: --pad says what continues the row there. */
+/* The detector ends where its pixels were not measured: --pad continues the row there. */
 static void continue_row(const qb__fdk *fdk, float *row) {
     size_t columns = fdk->geometry->columns, first = 0, end = columns;
     while (first < columns && isnan(row[first])) first++;
@@ -94,7 +94,7 @@ static void continue_row(const qb__fdk *fdk, float *row) {
     qb__extend(fdk->options->pad, row + first, end - first, first, columns - end);
 }
 
-/* The rows of the window between those of the detector. */
+/* The rows of the window, interpolated between those of the detector. */
 static void resample_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view, const char *raw,
                           int worker, const scratch_parts *d) {
     const qb__fdk *fdk = filter->fdk;
@@ -118,7 +118,7 @@ static void resample_rows(const qb__fdk_filter *filter, const qb__fdk_window *wi
     }
 }
 
-/* Times its weights, between the columns that are added on both sides. */
+/* Multiply by weights, between the columns added on both sides. */
 static void weight_row(const qb__fdk *fdk, const float *weight, float *row) {
     size_t before = fdk->weights.before, columns = fdk->geometry->columns;
     float *middle = row + before;

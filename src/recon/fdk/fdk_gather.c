@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Each view of a column of ranks is read and filtered by one of them, and packed for each of the others: the rows that
- * its slab needs, in the layout of the kernel, which is what all of them are sent here. The next views are read and
- * filtered meanwhile, and those that have come before are back-projected. */
+/* Each view of a column of ranks is read and filtered by one rank, and packed for each of the others: the rows that its
+ * slab needs, in the layout of the kernel. This stage sends them. Meanwhile the next views are read and filtered, and
+ * the previous ones are back-projected. */
 #include <math.h>
 
 #include "base/status.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices of which nothing was measured, or less than half: a gap between detector modules, dead rows. */
+/* Slices without any measured value, or with less than half of them: a gap between detector modules, dead rows. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
@@ -10,12 +10,12 @@ static bool all_lost(const bool *lost_rows, size_t row, size_t end) {
     return row == end;
 }
 
-/* Rows of a resampled detector are no rows that were measured: there each of those that are read must be lost. */
+/* Rows of a resampled detector are interpolated: they count as lost if all rows that they read are lost. */
 static bool is_lost(const qb__fdk *fdk, size_t z) {
     const double MOST = 0.5;
     const bool *lost_rows = fdk->scan->lost_rows;
     size_t first, end;
-    qb__fdk_rows(fdk, z, 1, &first, &end); /* finds the reach, too */
+    qb__fdk_rows(fdk, z, 1, &first, &end); /* also finds the range */
     if (all_lost(lost_rows, first, end)) return true;
     return !fdk->resampled && qb__reach_share(fdk->reach[fdk->region.first[2] + z], lost_rows, fdk->info->rows) >= MOST;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The range of integers that nobody gave: from the middle slice, by a job of its own on the CPU, whoever computes the volume. */
+/* An automatic range of integers: from the middle slice, by a separate job on the CPU, for any engine. */
 #include <math.h>
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static qb_status make_slice(const qb__fdk *fdk, const qb__running *run, float *i
     env.device = "cpu";
     env.max_vram = 0;
     env.ranks = NULL;
-    env.log = NULL; /* all of it was said of the volume */
+    env.log = NULL; /* all messages were already sent for the volume */
     env.progress = NULL;
     env.writes = NULL;
     qb_status status = qb_fdk_plan(fdk->scan, fdk->real, fdk->prep, &options, &output, NULL, &env, &job);
@@ -33,7 +33,7 @@ static qb_status make_slice(const qb__fdk *fdk, const qb__running *run, float *i
     return status;
 }
 
-/* 1 in 10,000 pixels at either end may be clipped; of what no view sees there are none. */
+/* 1 in 10,000 pixels at either end may be clipped; pixels outside the field of view are not counted. */
 static void find(float *image, size_t count, double *low, double *high) {
     size_t known = 0;
     for (size_t i = 0; i < count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a slab needs of the detector, what a chunk is, and the stage that reads it. */
+/* The detector rows of a slab, the chunks, and the stage that reads them. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 enum {
     READ_VIEWS = 16,
     READ_BYTES = 64 << 20
-}; /* a reading task's views and bytes: so many, or as many as make these */
+}; /* views and bytes of a reading task: so many views, or more to reach so many bytes */
 
 /* Ranks whose views are each filtered by one of them. */
 static const qb__cut_grid *column_of(const qb__fdk *fdk, const qb__cut *cut) { return fdk->alone ? NULL : cut->grid; }
@@ -22,7 +22,7 @@ static qb__rows raw_of(const qb__fdk *fdk, qb__bp_cone_window rows) {
     return raw;
 }
 
-/* The search for a cut asks of the same slices again and again, over all views. */
+/* The search for a cut asks for the same slices repeatedly, over all views. */
 static qb__reach reach_of(const qb__fdk *fdk, const qb__rows_problem *of, size_t z) {
     if (isnan(fdk->reach[z].low)) fdk->reach[z] = qb__reach_of_slice(of, z);
     return fdk->reach[z];
@@ -49,7 +49,7 @@ static void widen(qb__bp_cone_window *rows, qb__bp_cone_window more) {
     *rows = (qb__bp_cone_window){qb__smaller(rows->r0, more.r0), qb__larger(rows->r1, more.r1)};
 }
 
-/* Of slices in the order of a cut: of both parts, and of each. */
+/* For slices in the order of a cut: of both parts, and of each part. */
 static qb__fdk_window window_of_both(const qb__fdk *fdk, bool paired, size_t first, size_t end,
                                      qb__fdk_window half[2]) {
     const qb__runs runs = qb__mirrored_runs(fdk->problem.nz, paired, first, end);
@@ -58,14 +58,14 @@ static qb__fdk_window window_of_both(const qb__fdk *fdk, bool paired, size_t fir
         half[i] = window_of(fdk, runs.of[i].first, runs.of[i].end);
         if (paired && half[i].rows.r0 == half[i].rows.r1) half[i].raw = (qb__rows){0, 0};
     }
-    all = half[half[0].rows.r0 == half[0].rows.r1]; /* one that sees something, if any does */
+    all = half[half[0].rows.r0 == half[0].rows.r1]; /* a part that sees some rows, if there is one */
     all.z0 = first, all.z1 = end;
     widen(&all.rows, half[1].rows);
     if (paired && all.rows.r0 < all.rows.r1) all.raw = raw_of(fdk, all.rows);
     return all;
 }
 
-/* All, where voxels beyond every row are all there is: then nothing is read either way. */
+/* All, if no voxel sees any row: then nothing is read in either case. */
 void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
     const qb__fdk *fdk = plan;
     qb__fdk_window half[2];
@@ -93,7 +93,7 @@ out:
     return status;
 }
 
-/* Windows that meet are one run of rows; sorted, as they are few and nearly in order. */
+/* Windows that touch are one run of rows; insertion sort, because they are few and nearly sorted. */
 static void join(const qb__fdk *fdk, qb__fdk_window *run, size_t *count, const qb__fdk_window *more) {
     size_t at = *count, end;
     if (more->rows.r0 == more->rows.r1) return;
@@ -112,7 +112,7 @@ static void join(const qb__fdk *fdk, qb__fdk_window *run, size_t *count, const q
     run[at].raw = raw_of(fdk, run[at].rows);
 }
 
-/* Those of the other rows of ranks, which this one filters for. */
+/* Windows of the other rows of ranks, for which this rank filters. */
 static void slabs_of_all(qb__fdk *fdk, const qb__cut *cut) {
     const size_t rows = (size_t)cut->grid->rows;
     for (size_t slab = 0; slab < cut->slabs; slab++) fdk->runs[slab] = 0;
@@ -126,7 +126,7 @@ static void slabs_of_all(qb__fdk *fdk, const qb__cut *cut) {
     }
 }
 
-/* Rows that are read for some: storage may come in pieces that are unpacked whole. */
+/* Rows to be read for a window: storage chunks are unpacked as a whole. */
 static double stored_rows(const qb_scan_info *info, qb__rows raw) {
     const size_t piece = qb__larger(1, info->chunk_rows), first = raw.first / piece * piece;
     return (double)(qb__smaller(qb__round_up(raw.end, piece), info->rows) - first);
@@ -263,20 +263,21 @@ size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t 
 
 size_t qb__fdk_raw_row(const qb__fdk *fdk) { return fdk->info->columns * qb_dtype_size(fdk->info->dtype); }
 
-/* Views a task: pieces of packed storage that hold several views are unpacked once a block. */
+/* Views per task: storage chunks with several views are unpacked once per block. */
 static size_t read_views(const qb__fdk *fdk) {
     const size_t view = fdk->raw_rows * qb__fdk_raw_row(fdk);
     return fdk->info->chunk_rows > 1 ? fdk->cut.views : qb__larger(READ_VIEWS, READ_BYTES / view);
 }
 
-/* Of one run of rows. */
+/* For one run of rows. */
 static size_t tasks_of_run(const qb__fdk *fdk, const qb__fdk_piece *p) {
     return p->turns * qb__ceil_div(p->view1 - p->view0, read_views(fdk));
 }
 
 void qb__fdk_delegate_reading(qb__fdk *fdk, bool left) { fdk->left = left; }
 
-/* Reading is the first to see a chunk: what its slab is the first to want comes with it. (Not always slab 0: --resume leaves some out.) */
+/* Reading is the first stage to process a chunk: it also reads the rows that its slab needs first. (Not always slab 0,
+ * because --resume skips some.) */
 static void note_first(qb__fdk *fdk, size_t chunk) {
     size_t *came = &fdk->came[chunk % fdk->cut.blocks];
     if (*came == 0) *came = chunk / fdk->cut.blocks + 1;
@@ -291,7 +292,7 @@ static size_t read_tasks(void *self, size_t chunk) {
     return qb__larger(1, qb__fdk_runs(fdk, chunk, &run) * tasks_of_run(fdk, &p));
 }
 
-/* Run by run, views of each. */
+/* By runs, the views of each. */
 static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)worker, (void)in;
     const qb__fdk *fdk = self;
@@ -321,7 +322,7 @@ int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
                             .slots = cut->slots,
                             .slot_bytes = qb__ceil_div(cut->views * fdk->turns, ranks) * fdk->read_rows * row,
                             .reads = (double)fdk->rows_read * (double)qb__ceil_div(all, ranks) * (double)row,
-                            .first = qb__fdk_kept(cut) ? cut->blocks : 0, /* the others read nothing */
+                            .first = qb__fdk_kept(cut) ? cut->blocks : 0, /* the other slabs read nothing */
                             .tasks = read_tasks,
                             .run = read_run};
     return 1;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* How a device goes through the slabs of a cone-beam reconstruction: mirrored slices together or not, rows kept for all slabs,
- * a thicker first slab, slabs that come down in pieces. The frame knows the chunks that come of it, and a number. */
+/* The order in which a device computes the slabs of a cone-beam reconstruction: mirrored slices together or not, rows
+ * kept for all slabs, a thicker first slab, slabs downloaded in pieces. The frame only knows the resulting chunks, and
+ * a number. */
 #include "recon/fdk/fdk_device.h"
 
-/* Of a slab, by what all ranks know: slabs of this one may be thinner. */
+/* For a slab, from what all ranks know: slabs of this rank may be thinner. */
 static size_t own_slices(const qb__cut *cut) {
     const qb__cut_grid *grid = cut->grid;
     if (!grid) return qb__larger(1, cut->slices);
     return qb__larger(1, qb__ceil_div(qb__smaller(cut->thickness, qb__cut_tallest(grid)), (size_t)grid->columns));
 }
 
-/* Slices come down in page-locked memory, which takes its time to lock: so many at a time that each pass is long, and that
- * all threads have some to write. */
+/* Slices are downloaded into page-locked memory, which takes time to lock: enough at a time for long transfers, and for
+ * all threads to write. */
 size_t qb__fdk_gpu_piece_slices(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     enum { LEAST = 1 << 20, MOST = 512 << 20, PARTS = 8 };
     const size_t slices = own_slices(cut), slice = qb__down_host(&gpu->way_down, 1), least = qb__ceil_div(LEAST, slice),
@@ -35,7 +36,7 @@ static double thinner(const qb__cut *cut) {
     return qb__fdk_lead(cut) > 1 ? (double)cut->thickness / (double)cut->slices : 1;
 }
 
-/* Upload, filter, back-project, download: there are no ranks. */
+/* Upload, filter, back-project, download: without ranks. */
 void qb__fdk_gpu_weigh(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages) {
     for (int i = 0; i < 4 && qb__fdk_kept(cut); i++) {
         stages[i].first = i < 3 ? cut->blocks : qb__fdk_gpu_pieces(gpu, cut);
@@ -52,7 +53,7 @@ static void join(size_t *edge, qb__cut *cut) {
     cut->slices = qb__larger(cut->slices, edge[1] - edge[0]);
 }
 
-/* Each slab leaves in pieces, of one run of slices or of two. */
+/* Each slab is downloaded in pieces of one or two runs of slices. */
 static void list_pieces(const qb__fdk_gpu *gpu, const qb__cut *cut, const size_t *edge, qb__chunks *chunks) {
     const size_t nz = gpu->fdk->problem.nz, piece = qb__fdk_gpu_piece_slices(gpu, cut),
                  pieces = qb__fdk_gpu_pieces(gpu, cut);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The transpose of FDK: voxels are spread over the detector by the weights with which the back-projection reads it, then
- * filtered by the transpose of the filter and weighted. */
+/* The transpose of FDK: voxels are spread over the detector with the weights of the back-projection, then filtered by
+ * the transpose of the filter and weighted. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "recon/fdk/fdk.h"
 
-enum { VIEWS = 4 }; /* views between two looks at cancel, per thread */
+enum { VIEWS = 4 }; /* views between two checks for cancelling, per thread */
 
 typedef struct transpose {
     const qb__fdk *fdk;
@@ -19,8 +19,8 @@ typedef struct transpose {
     size_t bytes;
 } transpose;
 
-/* Of a thread: sums of an image with one pixel more on all sides; places of a line of voxels; a row and its weights; the
- * filter's. */
+/* Scratch of a thread: sums of an image with one pixel more on all sides; positions of a line of voxels; a row and its
+ * weights; scratch of the filter. */
 typedef struct parts {
     double *sums;             /* [rows + 2][width + 2] */
     double *column, *row, *w; /* [nx] */
@@ -45,7 +45,7 @@ static parts lay_out(const qb__fdk *fdk, char *scratch) {
     return p;
 }
 
-/* Where the voxels of a line fall, in pixels from the margin's first, and 1 / w. */
+/* Positions of the voxels of a line, in pixels from the margin's first, and 1 / w. */
 static void place_line(const double *m, size_t nx, size_t y, size_t z, const parts *p) {
     const double at[3] = {m[1] * (double)y + m[2] * (double)z + m[3], m[5] * (double)y + m[6] * (double)z + m[7],
                           m[9] * (double)y + m[10] * (double)z + m[11]};

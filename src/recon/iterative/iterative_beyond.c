@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices beyond the ends of the volume, which rays of a cone cross on their way through it. Where the object goes on there, its
- * attenuation would else be found in the end slices. They are computed as all others, and not kept. A few are enough: the object does
- * not have to fit, since what is cut off then is wrong in the last of them. */
+/* Slices beyond the ends of the volume, which rays of a cone cross on their way through it. If the object continues
+ * there, its attenuation would otherwise appear in the end slices. They are computed as all others and then discarded.
+ * A few are enough: if the object extends farther, the error is in the last of them. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ void qb__iterative_find_beyond(const qb__iterative *it, const qb_grid *asked, si
     enum {
         FEW = 4,
         PART = 32
-    }; /* of 64^3 voxels two slices were as good as all that rays cross, of 128^3 four nearly so */
+    }; /* two slices were as good as all that rays cross for 64^3 voxels, four nearly so for 128^3 */
     const size_t most = qb__larger(FEW, asked->n[2] / PART);
     beyond[0] = beyond[1] = 0;
     if (it->alone) return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes up to a device and comes down from it for an iterative reconstruction. */
+/* Uploads and downloads of an iterative reconstruction on a device. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -16,8 +16,8 @@ size_t qb__iterative_piece_views(const on_device *d, const qb__cut *cut) {
     return qb__smaller(most, qb__run_count(cut->all_views));
 }
 
-/* The staging memory's images become views v <= i < v + count of a vector. A spilled one gets them by way of a block on the
- * device. */
+/* The staging memory's images become views v <= i < v + count of a vector. For a spilled vector they go through a block
+ * on the device. */
 static qb_status put_views(on_device *d, size_t v, size_t count, void *block, void *vector) {
     const size_t each = qb__joseph_block_bytes(&d->problem, 1);
     qb_status status;
@@ -29,7 +29,7 @@ out:
     return status;
 }
 
-/* `in_order`: a view's numbers lie after those of the view before. Else they are as the scan has them. */
+/* `in_order`: a view's numbers follow those of the view before. Otherwise they have the scan's order. */
 static qb_status load_views(on_device *d, const float *numbers, bool in_order, void *vector) {
     const qb__iterative *it = d->run.it;
     const size_t image = it->info->rows * it->info->columns, step = qb__iterative_piece_views(d, &it->cut);
@@ -53,7 +53,7 @@ qb_status qb__iterative_device_send(on_device *d, const float *lines) { return l
 
 /* ---- volumes ---- */
 
-/* Where a whole volume has room in the order of the host: of spilled vectors, two have room on the device while the solver does
+/* Memory for a whole volume in the order of the host: of spilled vectors, two fit on the device while the solver does
  * not compute. */
 static qb_status take_staging(on_device *d, void **plain) {
     *plain = d->staging;
@@ -64,7 +64,7 @@ static void drop_staging(on_device *d, void *plain) {
     if (plain != d->staging) qb__vector_drop(&d->vectors, plain);
 }
 
-/* Slices beyond what is kept. */
+/* Slices beyond the volume. */
 static qb_status load_beyond(on_device *d, const float *numbers, bool only_kept, qb__memory *plain) {
     const qb__iterative *it = d->run.it;
     const size_t slice = it->grid.n[0] * it->grid.n[1];

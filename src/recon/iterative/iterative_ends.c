@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Detector rows at the ends of the volume, where rays stay at one height. The projector interpolates between the middles of slices,
- * and beyond the last middle a slice fades out. A row there measured all of the slice but sees a part of it, and least squares would
- * make the slice too bright. Its line integrals times that part are what the row of a slice that does not fade would see. */
+/* Detector rows at the ends of the volume, for rays that stay at one height. The projector interpolates between the
+ * middles of slices, and beyond the last middle a slice fades out. A row there measured the full slice but sees a part
+ * of it in the model, so least squares would make the slice too bright. Its line integrals are multiplied by that
+ * part. */
 #include <math.h>
 
 #include "geometry/flat_rays.h"
@@ -13,7 +14,7 @@ typedef struct scaling {
     float *lines;
 } scaling;
 
-/* How much a row at this height sees of the slices, 0 to 1; those at a middle, but for rounding, see 1. */
+/* The sum of weights of the slices for a row at this height, 0 to 1; 1 at a middle, except for rounding. */
 static double part_of(double height, size_t slices) {
     const double ROUNDING = 1e-6, beyond = fmax(-height, height - (double)(slices - 1));
     return beyond > ROUNDING ? fmax(0, 1 - beyond) : 1;

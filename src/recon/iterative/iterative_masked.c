@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Line integrals that were not measured come as NaN. They become -0, which marks them for the solver: they weigh nothing. */
+/* Masked line integrals come as NaN. They become -0, which marks them for the solver: weight 0. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 typedef struct marking {
     float *lines;
-    size_t view;    /* line integrals of one */
+    size_t view;    /* line integrals of a view */
     uint64_t *lost; /* [view] */
 } marking;
 

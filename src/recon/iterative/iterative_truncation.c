@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured beside the volume: least squares would find it within. */
+/* Attenuation outside the volume, which least squares would put into it. */
 #include <math.h>
 
 #include "base/log.h"
@@ -8,15 +8,16 @@
 #include "recon/iterative/iterative.h"
 
 enum { LOOKED_AT = 1 << 19 }; /* rays, of all ranks together */
-/* Shares of all attenuation: of any rays, more than noise, and than an open beam that is a little off; of strong rays alone. */
+/* Shares of the total attenuation: for all rays, more than noise and an inaccurate open beam; for strong rays only. */
 static const double least = 0.02, least_strong = 0.001;
 
 typedef struct sums {
     double all, square, size; /* of y, y^2 and |y|: all rays */
-    double outside, strong;   /* of y: rays that meet no voxel, and those of them that an object dims for certain */
+    /* of y: rays that hit no voxel, and those of them that an object attenuates for certain */
+    double outside, strong;
 } sums;
 
-/* Every `down`th row and `along`th column. With a limit only rays beside the volume count. */
+/* Every `down`th row and `along`th column. With a limit, only rays outside the volume count. */
 static void add_view(const qb__iterative *it, size_t view, const float *lines, const size_t step[2], double limit,
                      sums *s) {
     const size_t rows = it->info->rows, columns = it->info->columns;
@@ -33,7 +34,8 @@ static void add_view(const qb__iterative *it, size_t view, const float *lines, c
     }
 }
 
-/* An object that leaves the volume in some views only, or above it, is cut by few rays, but its whole image is wrong. */
+/* An object that extends beyond the volume in some views only, or above it, affects few rays, but its whole image is
+ * wrong. */
 qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, const float *lines) {
     const double PART = 0.25; /* of a typical line integral through the object */
     const qb__iterative *it = r->it;

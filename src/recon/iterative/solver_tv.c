@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Total variation: the volume x that minimises
  *     1/2 sum_i w_i (A x - b)_i^2 + lambda sum_v |grad x|_v,   x >= 0 with `nonneg`,
- * w the weights of the rays (mean 1), grad the difference to the next voxel along x, y and z (isotropic norm; Rudin, Osher,
- * Fatemi 1992). It is solved by the primal-dual method of Chambolle and Pock (2011) as Sidky, Jorgensen and Pan (Phys. Med.
- * Biol. 57, 3065, 2012) apply it to tomography, with the diagonal steps of Pock and Chambolle (ICCV 2011): one over the sums
- * of A's rows and columns. With y the dual of the data and p that of the gradient, which is scaled by nu to weigh as much
- * as A, an iteration is
+ * where w are the weights of the rays (mean 1) and grad is the difference to the next voxel along x, y and z (isotropic
+ * norm; Rudin, Osher, Fatemi 1992). It is solved by the primal-dual method of Chambolle and Pock (2011) as Sidky,
+ * Jorgensen and Pan (Phys. Med. Biol. 57, 3065, 2012) apply it to tomography, with the diagonal steps of Pock and
+ * Chambolle (ICCV 2011): one over the sums of A's rows and columns. With the dual y of the data and the dual p of the
+ * gradient, which is scaled by nu to weigh as much as A, an iteration is
  *     y = w (y + sigma (A x' - b)) / (w + sigma),   p = project |p + sigma_p nu grad x'| <= lambda / nu,
  *     x+ = x - tau (A'y + nu grad'p),   x' = 2 x+ - x.
- * All three then go on by RELAX times the step (over-relaxation; Condat, J. Optim. Theory Appl. 158, 460, 2013), but for the
- * step before the gap is looked at, so that p is within its bound there.
- * It stops when the primal-dual gap is small against the objective. With r = A'y + nu grad'p the dual objective of values
- * between -low and high is
+ * Then all three are extrapolated by RELAX times the step (over-relaxation; Condat, J. Optim. Theory Appl. 158, 460,
+ * 2013), except before the gap is computed, so that p is within its bound there. It stops when the primal-dual gap is
+ * small compared with the objective. With r = A'y + nu grad'p the dual objective for values between -low and high is
  *     -sum (y^2 / 2w + y b) - high sum max(0, -r) - low sum max(0, r). */
 #include <math.h>
 
@@ -27,8 +26,8 @@ static const double RELAX = 1.8;
 
 #define OP(name, sums) static const qb__vector_op name##_op = {"tv.cl", "tv_" #name, sums, .run = name}
 
-/* Weights of rays, the transmissions to the power s0: v0 = b, v1 = w. With HOLES a b of -0 was not measured and weighs nothing.
- * Sums: w, and how many rays were measured. */
+/* Weights of rays, the transmissions to the power s0: v0 = b, v1 = w. With HOLES, b = -0 marks a masked ray with weight
+ * 0. Sums: w, and the number of measured rays. */
 static void weigh(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *b = job->v[0], power = (float)job->s[0];
     float *w = job->v[1];
@@ -41,8 +40,8 @@ static void weigh(const qb__vector_job *job, size_t first, size_t end, double *s
 }
 OP(weigh, 2);
 
-/* v0 = A x', v1 = b, v2 = w, v3 = 1 / row sums, v4 = y; s0 = 1 / balance, s1 = relaxation - 1. A ray that meets
- * no voxel has the step 0, which stands for an infinite one. Sums: w r^2, y^2 / w, y b. */
+/* v0 = A x', v1 = b, v2 = w, v3 = 1 / row sums, v4 = y; s0 = 1 / balance, s1 = relaxation - 1. A ray that hits no voxel
+ * has the step 0, which stands for an infinite one. Sums: w r^2, y^2 / w, y b. */
 static void dual(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *lines = job->v[0], *b = job->v[1], *w = job->v[2], *step = job->v[3];
     const float s = (float)job->s[0], beyond = (float)job->s[1];
@@ -68,7 +67,7 @@ static void misfit(const qb__vector_job *job, size_t first, size_t end, double *
 }
 OP(misfit, 1);
 
-/* A run of voxels of one line along x, and how far the next voxel along y and z is: 0 behind the last, where the
+/* A run of voxels of one line along x, and the distance to the next voxel along y and z: 0 after the last, where the
  * difference is that of a voxel to itself. */
 typedef struct line {
     size_t end;  /* of the run */
@@ -82,7 +81,7 @@ static line line_at(const qb__vector_job *job, size_t i, size_t end) {
                   row / n[1] + 1 < n[2] ? n[0] * n[1] : 0};
 }
 
-/* The differences of voxel i to the next ones. */
+/* The differences from voxel i to the next ones. */
 #define DIFFERENCES(x, i, l)                                                                                           \
     const float d0 = (x)[(i) < (l).last ? (i) + 1 : (i)] - (x)[i], d1 = (x)[(i) + (l).along_y] - (x)[i],               \
                 d2 = (x)[(i) + (l).along_z] - (x)[i]
@@ -107,7 +106,8 @@ static void slope(const qb__vector_job *job, size_t first, size_t end, double *s
 }
 OP(slope, 1);
 
-/* A'y + nu grad'p at voxel i. p is 0 at the volume's far sides, so that the element before the first of a line adds nothing. */
+/* A'y + nu grad'p at voxel i. p is 0 at the volume's far sides, so that the element before the first of a line adds
+ * nothing. */
 #define UPHILL(g, p0, p1, p2, nu, i)                                                                                   \
     ((g)[i] + (nu) * ((((i) >= 1 ? (p0)[(i)-1] : 0) + ((i) >= row ? (p1)[(i)-row] : 0) +                               \
                        ((i) >= plane ? (p2)[(i)-plane] : 0)) -                                                         \
@@ -187,13 +187,13 @@ typedef struct tv {
     void *ahead, *gradient, *tau, *p[3]; /* of unknowns */
     void *y, *lines, *sigma, *w;         /* of equations */
     double nu, balance, lambda;
-    double rays;    /* that weigh something, of all ranks */
-    double pull;    /* sqrt of the mean over voxels of sum_i A_ij^2 w_i: what noise of 1 in all rays does to a voxel */
+    double rays;    /* rays with a weight, of all ranks */
+    double pull;    /* sqrt of the mean over voxels of sum_i A_ij^2 w_i: effect on a voxel of noise of 1 in all rays */
     double column;  /* mean of the column sums */
     double sums[3]; /* of the last dual step, of all ranks */
     double slopes;  /* sum of p^2 */
-    double misfit;  /* sum of w (A x - b)^2 when it was last looked at */
-    double relax;   /* of the step that is being done */
+    double misfit;  /* sum of w (A x - b)^2 when it was last computed */
+    double relax;   /* of the current step */
 } tv;
 
 static qb_status total(const tv *s, double *sums, int count) {
@@ -253,7 +253,7 @@ out:
     return status;
 }
 
-/* The objective of x, and how far it may be above the least: the gap. */
+/* The objective of x, and an upper limit of its distance from the minimum: the gap. */
 static qb_status look(tv *s, double *objective, double *gap) {
     const qb__vectors *v = s->v;
     double sums[QB__VECTOR_SUMS], misfits[QB__VECTOR_SUMS], lost[QB__VECTOR_SUMS];
@@ -267,7 +267,7 @@ static qb_status look(tv *s, double *objective, double *gap) {
                    (qb__vector_job){&slack_op, QB__UNKNOWNS, s->a->unknowns,
                                     .v = {s->gradient, s->p[0], s->p[1], s->p[2], s->x}, .s = {s->nu}},
                    lost);
-    /* Half more than about the largest and the least value: no solution comes near them. */
+    /* Half more than about the largest and the smallest value, so that no solution reaches them. */
     const double high = sums[2] > 0 ? 1.5 * sqrt(sums[1] / sums[2]) : 0;
     const double low = lost[3] > 0 ? 1.5 * sqrt(lost[2] / lost[3]) : 0;
     s->misfit = misfits[0];
@@ -279,26 +279,27 @@ out:
     return status;
 }
 
-/* Lambda in units of noise * pull, which is what the noise of the rays does to a voxel of A'(A x - b). The solution ignores the
- * noise if a field p with div p = A'noise stays below lambda. In the frequencies k of a slice A'noise falls as |k|^(-1/2), and p is
- * smaller by |k|, so that its variance grows with the number of voxels across; of many slices, whose noise is independent, as
- * their logarithm. The factor was found on foams and heads of 128 to 256 voxels, 30 to 180 views and 500 to 100,000 photons. */
+/* Lambda in units of noise * pull, the effect of the rays' noise on a voxel of A'(A x - b). The solution ignores the
+ * noise if a field p with div p = A'noise stays below lambda. In the frequencies k of a slice A'noise falls as
+ * |k|^(-1/2), and p is smaller by |k|, so that its variance grows with the number of voxels across; for many slices,
+ * whose noise is independent, with their logarithm. The factor was found on foams and heads of 128 to 256 voxels, 30 to
+ * 180 views and 500 to 100,000 photons. */
 static double strength_of(const size_t n[3]) {
     const double across = sqrt((double)n[0] * (double)n[1]), slices = (double)n[2];
     return 0.069 * sqrt(across / slices + 3.14 * log(fmax(1, slices / 2)));
 }
 
-/* The noise is what the solution leaves of the data: noise of photons and what the model does not explain. */
+/* The noise is the residual of the solution: photon noise, and what the model does not explain. */
 static double next_lambda(const tv *s) { return strength_of(s->v->n) * sqrt(s->misfit / s->rays) * s->pull; }
 
-/* Both kinds of unknowns should come as far in an iteration: the balance is a part of |x| / |y| in the norms of the steps. */
+/* Both kinds of unknowns should converge equally fast: the balance is a part of |x| / |y| in the norms of the steps. */
 static double next_balance(const tv *s, double norm2) {
     const double x2 = norm2 * 2.5 * s->column,
                  y2 = s->sums[1] * s->column * (double)s->a->unknowns / s->rays + 2 * s->nu * s->slopes;
     return x2 > 0 && y2 > 0 ? 0.25 * sqrt(x2 / y2) : s->balance;
 }
 
-/* The duals take the step that the volume began: a step is relaxed as a whole. */
+/* The duals use the relaxation with which the volume's step began: a step is relaxed as a whole. */
 static qb_status iterate(tv *s, double next_relax, qb__vector_step *done) {
     const qb__vectors *v = s->v;
     const size_t n = s->a->unknowns, m = s->a->equations;
@@ -340,8 +341,8 @@ static qb_status run(const qb__linear *a, const qb__solve_options *options, cons
     QB__TRY(make(&s));
     if (!(norm2 > 0)) goto out;
     QB__TRY(prepare(&s));
-    s.balance = 0.1 / a->crossing; /* 1 per mm: x is larger where voxels are smaller */
-    s.misfit = 0.01 * norm2;       /* as if so much were noise, to begin with */
+    s.balance = 0.1 / a->crossing; /* 1 per mm: x is larger if voxels are smaller */
+    s.misfit = 0.01 * norm2;       /* initial estimate of the noise */
     if (automatic) s.lambda = next_lambda(&s);
     for (int k = 1; !last; k++) {
         const bool before = (k + 1) % LOOK_EVERY == 0 || k + 1 == options->iterations;
@@ -358,7 +359,7 @@ static qb_status run(const qb__linear *a, const qb__solve_options *options, cons
             solved->stopped = "gap";
             last = true;
         }
-        /* Less and less: else lambda and what is left of the data swing, one after the other. */
+        /* Damped more and more: otherwise lambda and the residual oscillate. */
         if (automatic && k % LOOK_EVERY == 0) s.lambda *= pow(next_lambda(&s) / s.lambda, fmin(1, SETTLE / (double)k));
         if (k % LOOK_EVERY == 0 && k <= BALANCE_UNTIL) s.balance = next_balance(&s, done.norm2);
     }

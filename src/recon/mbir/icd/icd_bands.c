@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Few slices on the CPU: which SuperVoxels there are, and how wide their bands. */
+/* Few slices on the CPU: SuperVoxels, and the widths of their bands. */
 #include "recon/mbir/icd/icd_bands.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ bool qb__icd_stack_slicewise(const qb__icd_settings *settings, size_t slices) {
 
 /* ---- SuperVoxels ---- */
 
-/* Voxels in snakes: each is the neighbour of the one before. */
+/* Voxels in alternating directions, so that each is a neighbour of the one before. */
 static void list_supervoxel(qb__icd_slicewise *s, size_t x0, size_t y0) {
     const size_t nx = s->problem.nx, ny = s->problem.ny, first = s->pixel_count;
     for (size_t iy = y0; iy < qb__smaller(y0 + SIDE, ny); iy++) {
@@ -60,7 +60,7 @@ out:
 
 static size_t taps_of(const qb__system_matrix *m) { return qb__round_up(m->footprints.taps, 4); }
 
-/* All entries of a voxel anywhere in a SuperVoxel, whose middle is up to one column beyond the band's. */
+/* All entries of a voxel anywhere in a SuperVoxel, whose centre is up to one column away from the band's. */
 static size_t width_of(const qb__system_matrix *m) {
     const qb__footprints *f = &m->footprints;
     double reach = m->footprints.steepest * (SIDE - 1) / 2 + fmax(m->footprints.steepest / 2, (double)taps_of(m)) + 2;
@@ -95,7 +95,7 @@ static qb_status shape_bands(qb__icd_slicewise *s) {
     return QB_OK;
 }
 
-/* ---- room ---- */
+/* ---- memory ---- */
 
 static size_t image_floats(const qb__system_matrix *m) { return qb__round_up((m->nx + 2) * (m->ny + 2), PADDING); }
 
@@ -105,7 +105,7 @@ static size_t slice_floats(const qb__system_matrix *m, const qb__icd_settings *s
 
 static size_t band_floats(const qb__system_matrix *m) { return m->footprints.stride * width_of(m); }
 
-/* start and at of a slot and, of a fan, ax to wy. */
+/* start and at of a slot and, for a fan, ax to wy. */
 static size_t slot_rows(const qb__system_matrix *m) { return m->footprints.wx ? 6 : 2; }
 
 size_t qb__icd_slicewise_bytes(const qb__system_matrix *m, const qb__icd_settings *settings, size_t slices,
@@ -189,7 +189,7 @@ qb_status qb__icd_slicewise_create(const qb__system_matrix *matrix, const qb__ic
     QB__TRY(make_threads(s));
     QB__TRY(qb__alloc(s->count + matrix->footprints.views, sizeof *s->cost, &s->cost));
     const qb__icd_shape shape = {.groups = slices, .voxels = s->pixel_count, .most = qb__icd_sweeps(settings->equits)};
-    return qb__icd_stack_of(&qb__icd_slicewise_on_cpu, s, settings, &shape, stack); /* it is the stack's now */
+    return qb__icd_stack_of(&qb__icd_slicewise_on_cpu, s, settings, &shape, stack); /* the stack owns it now */
 out:
     qb__icd_slicewise_destroy(s);
     return status;

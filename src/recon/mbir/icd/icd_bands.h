@@ -21,7 +21,7 @@ typedef struct qb__icd_supervoxel {
 
 typedef enum qb__icd_pass { QB__BANDS_UPDATE, QB__BANDS_BACK, QB__BANDS_CURVE, QB__BANDS_SUBTRACT } qb__icd_pass;
 
-/* Where what is done to a SuperVoxel is done. */
+/* Buffers for updating a SuperVoxel. */
 typedef struct qb__icd_slot {
     float *error;   /* [stride][width] */
     int32_t *start; /* [stride] of a row of data, its first column */
@@ -38,7 +38,7 @@ typedef struct qb__icd_ranked {
 typedef struct qb__icd_single {
     float *error, *weight; /* w (y - A x) and w: [view][row]; 0 in the margins */
     qb__icd_slice image;
-    double *amount; /* [supervoxel] by which it moved when it was visited last */
+    double *amount; /* [supervoxel] change at its last visit */
 } qb__icd_single;
 
 typedef struct qb__icd_slicewise {
@@ -48,15 +48,15 @@ typedef struct qb__icd_slicewise {
     qb__icd_problem problem;
     qb__icd_bands bands;
     qb__pool *pool;
-    size_t slices, row, pixel_count, count, batch; /* count: of SuperVoxels */
+    size_t slices, row, pixel_count, count, batch; /* count: number of SuperVoxels */
     float *shapes;                                 /* shapes of bands: ax, ay, rise, curvature */
     uint8_t *inside;
-    uint32_t *pixels; /* inside, SuperVoxel by SuperVoxel */
+    uint32_t *pixels; /* inside pixels, by SuperVoxel */
     qb__icd_supervoxel *supervoxel;
     qb__icd_single *single; /* [slices] */
-    float *block;           /* all that slices have */
+    float *block;           /* memory of all slices */
     qb__icd_slot *slot;     /* [batch] */
-    float *slots;           /* all errors of them */
+    float *slots;           /* memory of all errors in them */
     float **weight;         /* [thread] [stride][width] */
     char **scratch;         /* [thread] */
     size_t *order;          /* [count] */
@@ -72,7 +72,7 @@ typedef struct qb__icd_slicewise {
     const qb_env *env;
 } qb__icd_slicewise;
 
-/* SuperVoxels of a batch: so few that, of the voxels of a ray, hardly any move together. */
+/* Size of a batch, limited so that few voxels of a ray change at the same time. */
 size_t qb__icd_slicewise_at_once(size_t nx, size_t ny);
 size_t qb__icd_slicewise_bytes(const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
                                int threads);
@@ -84,9 +84,9 @@ qb_status qb__icd_slicewise_start(void *self, const qb__icd_given *given);
 void qb__icd_slicewise_destroy(void *self);
 extern const qb__icd_worker qb__icd_slicewise_on_cpu;
 
-/* `pass` of these SuperVoxels of s->now, colour by colour. */
+/* Update these `pass` SuperVoxels of s->now, by colour. */
 void qb__icd_slicewise_sweep(qb__icd_slicewise *s, const size_t *list, size_t count);
-/* 0 .. count - 1, drawn anew. */
+/* 0 .. count - 1 in a new random order. */
 void qb__icd_slicewise_shuffle(qb__icd_slicewise *s, uint64_t number);
 
 #endif

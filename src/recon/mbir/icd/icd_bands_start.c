@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What few slices on the CPU begin with: measured lines, their weights, and a first image. */
+/* Start of few slices on the CPU: measured line integrals, their weights, and a first image. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -12,8 +12,8 @@ typedef struct starting {
     qb__icd_slicewise *s;
     size_t slice;
     const qb__icd_given *given;
-    char **scratch;              /* [thread] the filter's */
-    atomic_size_t bad, positive; /* 1 + a bad value's index; weights above zero */
+    char **scratch;              /* [thread] of the filter */
+    atomic_size_t bad, positive; /* 1 + a bad value's index; number of positive weights */
 } starting;
 
 static const float *line_of(const starting *t, const float *lines, size_t view) {
@@ -59,7 +59,7 @@ out:
     return status;
 }
 
-/* The slice's of given images, none below `least`. */
+/* A slice of given images, limited from below by `least`. */
 static void fill(const starting *t, const float *images, float least, float *image) {
     const qb__icd_slicewise *s = t->s;
     const size_t nx = s->problem.nx, across = nx + 2;
@@ -71,7 +71,7 @@ static void fill(const starting *t, const float *images, float least, float *ima
     }
 }
 
-/* Where no data are the pull alone decides, and no update comes by. */
+/* Without data only the pull decides, and no update visits the voxel. */
 static void settle_unseen(const qb__icd_slicewise *s) {
     const qb__icd_slice *image = &s->now->image;
     for (size_t i = 0; image->toward && i < s->pixel_count; i++) {
@@ -81,7 +81,7 @@ static void settle_unseen(const qb__icd_slicewise *s) {
     }
 }
 
-/* Lines, and what they weigh. */
+/* Line integrals, and their weights. */
 static void load_view(void *context, size_t view, int worker) {
     (void)worker;
     starting *t = context;
@@ -104,7 +104,8 @@ static void load_view(void *context, size_t view, int worker) {
     atomic_fetch_add(&t->positive, positive);
 }
 
-/* From here on errors are kept times their weights: a step then reads one of both. What came to lie in the margins goes. */
+/* From here on errors are multiplied by their weights, so that a step reads only one of both. Values in the margins are
+ * cleared. */
 static void weigh_view(void *context, size_t view, int worker) {
     (void)worker;
     const qb__icd_slicewise *s = context;

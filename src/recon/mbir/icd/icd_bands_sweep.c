@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Few slices on the CPU: batches of SuperVoxels, which of them a turn takes, and what they cost. */
+/* Few slices on the CPU: batches of SuperVoxels, their selection, and the cost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ enum { COLOURS = 4, SHARE = 5, RUN = 16 };
 
 /* ---- a batch ---- */
 
-/* Where the band of each view begins: its middle is the column below the SuperVoxel's. A band that lies beside the
- * detector is all margin, wherever it is. */
+/* Start of the band in each view: its middle is the column of the SuperVoxel's centre. A band outside the detector is
+ * all margin. */
 static void place(const qb__icd_slicewise *s, const qb__icd_supervoxel *v, qb__icd_slot *slot) {
     const qb__footprints *f = &s->matrix->footprints;
     const double width = (double)s->bands.width, middle = (double)(s->bands.width / 2);
@@ -28,7 +28,7 @@ static void place(const qb__icd_slicewise *s, const qb__icd_supervoxel *v, qb__i
     }
 }
 
-/* Of a fan, columns counted from the band's middle. */
+/* Fan: columns relative to the band's middle. */
 static void place_in_fan(const qb__icd_slicewise *s, const qb__icd_supervoxel *v, qb__icd_slot *slot) {
     const qb__footprints *f = &s->matrix->footprints;
     const size_t stride = f->stride, width = s->bands.width;
@@ -43,7 +43,7 @@ static void place_in_fan(const qb__icd_slicewise *s, const qb__icd_supervoxel *v
     }
 }
 
-/* Of a bent detector, tangents from the ray through the middle. */
+/* Curved detector: tangents relative to the ray through the middle. */
 static void place_around(const qb__icd_slicewise *s, const qb__icd_supervoxel *v, qb__icd_slot *slot) {
     const qb__footprints *f = &s->matrix->footprints;
     const size_t stride = f->stride;
@@ -68,7 +68,7 @@ static qb__icd_band band_of(const qb__icd_slicewise *s, const qb__icd_supervoxel
     return band;
 }
 
-/* Behind the last view zeros: subtract() leaves something there. */
+/* Zeros after the last view, because subtract() writes there. */
 static void copy_band(const qb__icd_slicewise *s, const qb__icd_slot *slot, const float *data, float *band) {
     const size_t width = s->bands.width, views = s->matrix->footprints.views;
     for (size_t view = 0; view < views; view++)
@@ -76,7 +76,7 @@ static void copy_band(const qb__icd_slicewise *s, const qb__icd_slot *slot, cons
     memset(band + views * width, 0, (s->matrix->footprints.stride - views) * width * sizeof *band);
 }
 
-/* What is left of the band is what was done to it: nobody has written to the slice's errors meanwhile. */
+/* The change of the band is added to the errors, which nobody else has changed meanwhile. */
 static void leave_change(const qb__icd_slicewise *s, qb__icd_slot *slot) {
     const size_t width = s->bands.width;
     for (size_t view = 0; view < s->matrix->footprints.views; view++) {
@@ -113,7 +113,7 @@ static void visit(void *context, size_t task, int worker) {
     leave_change(s, slot);
 }
 
-/* Of some views, one SuperVoxel's after another. */
+/* For some views, one SuperVoxel after another. */
 static void add_changes(void *context, size_t task, int worker) {
     (void)worker;
     const qb__icd_slicewise *s = context;
@@ -154,7 +154,7 @@ void qb__icd_slicewise_sweep(qb__icd_slicewise *s, const size_t *list, size_t co
     }
 }
 
-/* ---- which of them ---- */
+/* ---- selection ---- */
 
 void qb__icd_slicewise_shuffle(qb__icd_slicewise *s, uint64_t number) {
     qb__random random = qb__random_stream(s->settings.seed, number);
@@ -166,7 +166,7 @@ void qb__icd_slicewise_shuffle(qb__icd_slicewise *s, uint64_t number) {
     }
 }
 
-/* Those that moved most first; of equals the first. */
+/* Largest change first; equal ones in order. */
 static int by_amount(const void *a, const void *b) {
     const qb__icd_ranked *l = a, *r = b;
     if (l->amount != r->amount) return l->amount > r->amount ? -1 : 1;
@@ -185,7 +185,7 @@ static double voxels_of(const qb__icd_slicewise *s, size_t count) {
     return sum;
 }
 
-/* How many voxels were in the SuperVoxels of a turn. */
+/* Number of voxels in the SuperVoxels of a sweep. */
 static double turn_slice(qb__icd_slicewise *s, int number) {
     const size_t some = number ? qb__ceil_div(s->count, SHARE) : s->count;
     double voxels = 0;
@@ -206,7 +206,7 @@ static double size_of(const qb__icd_slicewise *s) {
     return sum;
 }
 
-/* A change is of the voxels that had their turn, and is held against as many of the mean's size. */
+/* The change is that of the visited voxels, relative to the same number of voxels with mean value. */
 static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_swept *turned) {
     qb__icd_slicewise *s = self;
     s->skip = skip;
@@ -221,7 +221,7 @@ static qb_status turn(void *self, int number, bool skip, const bool *still, cons
         turned[i] =
             (qb__icd_swept){.change = s->moved.change, .size = size_of(s) * share, .updates = (double)s->moved.updates};
     }
-    return qb__check_cancel(env); /* a sweep may have left SuperVoxels out: this turn must not be kept as a whole one */
+    return qb__check_cancel(env); /* a sweep may have skipped SuperVoxels, and must not be kept as a complete one */
 }
 
 /* ---- cost ---- */
@@ -263,7 +263,7 @@ static qb_status image(void *self, size_t slice, float scale, float *out) {
     return QB_OK;
 }
 
-/* As they lie in memory. */
+/* In memory order. */
 static qb_status state(void *self, bool into, qb__icd_piece piece, void *to) {
     const qb__icd_slicewise *s = self;
     const size_t data = s->matrix->footprints.views * s->row, voxels = (s->problem.nx + 2) * (s->problem.ny + 2);

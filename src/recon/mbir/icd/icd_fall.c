@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Every second of those that stay. */
+/* Every second of those that are kept. */
 static void thin_out(qb__icd_fall *f) {
     f->points = QB__ICD_FALL_POINTS / 2;
     for (size_t i = 1; i < QB__ICD_FALL_POINTS / 2; i++) {
@@ -15,7 +15,7 @@ static void thin_out(qb__icd_fall *f) {
     f->step = f->step > 0 ? 2 * f->step : 2;
 }
 
-/* The last one is replaced unless it is one that stays. */
+/* The last one is replaced unless it is kept. */
 void qb__icd_fall_add(qb__icd_fall *f, double equits, double cost) {
     const bool stays = f->points < 1 || fmod(f->calls - 1, fmax(f->step, 1)) == 0;
     if (f->points == QB__ICD_FALL_POINTS && stays) thin_out(f);
@@ -44,7 +44,7 @@ double qb__icd_fall_rest(const qb__icd_fall *f) {
     return fmin(fell * ratio / (1 - ratio) / now, 1);
 }
 
-/* The last fall, of a quarter of the equits, and its share of the one before. */
+/* The last decrease, over a quarter of the equits, and its ratio to the one before. */
 static double last_fall(const qb__icd_fall *f, double *quarter, double *share) {
     static const double slowest = 0.9;
     const size_t last = (size_t)f->points - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every stack has in common, whoever turns it: equits, convergence, when it is enough. */
+/* Common to all stacks: equits, convergence, stopping. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,14 +16,14 @@ struct qb__icd_stack {
     void *self;
     qb__icd_settings settings;
     qb__icd_shape shape;
-    double *equits; /* [group] so far */
-    bool *still;    /* [group] it has stopped */
+    double *equits; /* [group] equits so far */
+    bool *still;    /* [group] has stopped */
     qb__icd_swept *turned;
     double *cost;       /* [group] */
-    qb__icd_fall *fall; /* [group] of its cost; of groups that stop together the first's is that of all */
-    double least;       /* cost so far */
-    int turns;          /* so far */
-    const char *told;   /* given's */
+    qb__icd_fall *fall; /* [group] decrease of its cost; for groups that stop together the first one holds the total */
+    double least;       /* lowest cost so far */
+    int turns;          /* sweeps so far */
+    const char *told;   /* text for `given` */
 };
 
 float qb__icd_weigh(qb__icd_weighting weighting, float y) {
@@ -62,7 +62,7 @@ void qb__icd_inside(size_t nx, size_t ny, double radius, uint8_t *inside) {
         for (size_t ix = 0; ix < nx; ix++) inside[(iy + 1) * (nx + 2) + ix + 1] = is_inside(nx, ny, radius, ix, iy);
 }
 
-/* ---- what comes in ---- */
+/* ---- input ---- */
 
 qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bool some, size_t slices,
                         size_t columns) {
@@ -134,7 +134,7 @@ qb_status qb__icd_stack_image(const qb__icd_stack *s, size_t slice, float scale,
     return s->worker->image(s->self, slice, scale, image);
 }
 
-/* ---- what turns depend on ---- */
+/* ---- settings ---- */
 
 qb_status qb__icd_stack_state(qb__icd_stack *s, bool into, qb__icd_piece piece, void *self) {
     const size_t groups = s->shape.groups;
@@ -161,16 +161,16 @@ out:
     return status;
 }
 
-/* ---- turns ---- */
+/* ---- sweeps ---- */
 
-/* Of SuperVoxels that are chosen, a turn is 0.4 equits. */
+/* With selected SuperVoxels, a sweep is 0.4 equits. */
 int qb__icd_sweeps(int equits) { return 10 * equits + 16; }
 
-/* Zeros among zeros are left out in two turns of three. What must rise in the midst of them does so in the third, and only
- * what does not change there has come to its end: elsewhere a descent can stand still beside its optimum. */
+/* Zeros among zeros are skipped in two of three sweeps. A voxel among them that must rise does so in the third, and
+ * only a third sweep can show convergence; otherwise a descent could stop beside its optimum. */
 static bool is_whole(const qb__icd_stack *s, int turn) { return !s->settings.skip || turn % 3 == 0; }
 
-/* What a turn came to: of groups that stop together, of all ranks. */
+/* Result of a sweep: for groups that stop together, of all ranks. */
 typedef struct turn_sum {
     double change, size, updates, groups, cost;
 } turn_sum;
@@ -186,7 +186,7 @@ static turn_sum sum_of(const qb__icd_stack *s, size_t first, size_t end) {
     return sum;
 }
 
-/* Groups first <= g < end: of equits as near to what was asked for as whole turns come. */
+/* Groups first <= g < end: the number of whole sweeps closest to the equits asked for. */
 static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, const turn_sum *sum, bool whole, bool last,
                              double *change) {
     const double equits = sum->updates / ((double)s->shape.voxels * sum->groups), stop = s->settings.stop;
@@ -203,7 +203,7 @@ static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, const t
     return stopped;
 }
 
-/* The cost only falls, but for rounding and for what tiles far apart do to each other at a time. */
+/* The cost only falls, except for rounding and the simultaneous updates of distant tiles. */
 static qb_status check_cost(qb__icd_stack *s, const qb__icd_trace *trace, int turn) {
     if (turn == 0 || trace->cost < s->least) s->least = trace->cost;
     if (!isfinite(trace->cost) || !isfinite(trace->change))
@@ -240,7 +240,7 @@ static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const ch
     return check_cost(s, trace, turn);
 }
 
-/* Before any turn: what the first of them is held against. */
+/* Before any sweep: the reference for the first one. */
 static qb_status note_start(qb__icd_stack *s) {
     const size_t groups = s->shape.groups, step = s->shape.joined ? groups : 1;
     qb_status status = s->worker->cost(s->self, s->cost);

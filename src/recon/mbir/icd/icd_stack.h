@@ -25,7 +25,7 @@ typedef enum qb__icd_weighting {
     QB__WEIGH_TRANSMISSION_ROOT, /* exp(-y / 2) */
     QB__WEIGH_EMISSION,          /* 1 / (|y| + 0.1) */
     QB__WEIGH_GIVEN,             /* weights given by the caller */
-    QB__WEIGH_MEASURED           /* 1, and 0 where a line is NaN; the same bits as NONE if none is */
+    QB__WEIGH_MEASURED           /* 1, but 0 for masked values */
 } qb__icd_weighting;
 
 /* The weight of a line integral; 0 for NaN, which was not measured. */

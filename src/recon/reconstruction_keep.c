@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Going on where a run of the same job was killed, or failed: what makes it the same job, and which chunks are left. */
+/* Resuming a run of the same job that was killed or failed: what identifies the job, and the remaining chunks. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "quickbeam/version.h"
 #include "recon/reconstruction_parts.h"
 
-/* ---- whether it can ---- */
+/* ---- possibility ---- */
 
 qb_status qb__keep_check(qb__reconstruction *r) {
     const qb__decision *d = &r->decision;
@@ -37,15 +37,16 @@ qb_status qb__keep_check(qb__reconstruction *r) {
                     "--resume needs a build with xxhash: without it nothing tells data from other data");
 }
 
-/* ---- whose it is ---- */
+/* ---- identity of the job ---- */
 
-/* Files by where they are, how long and since when: whoever changes one may set its time back, but not that of its inode. */
+/* Files by name, size and times: a program that changes a file may reset its modification time, but not that of its
+ * inode. */
 static void add_files(const qb__inputs *list, uint64_t *hash, uint64_t *bytes) {
     for (size_t i = 0; list && i < list->count; i++) {
         const qb__input *file = &list->file[i];
         struct stat about;
         if (i > 0 && file->inode == file[-1].inode && file->device == file[-1].device) continue;
-        if (file->advice) continue;                  /* the kernel that it led to is part of the job */
+        if (file->advice) continue;                  /* the kernel that it led to is a part of the job */
         if (stat(file->path, &about) != 0) continue; /* reading it will fail */
         const int64_t what[] = {(int64_t)about.st_ino, (int64_t)about.st_size,        (int64_t)about.st_mtim.tv_sec,
                                 about.st_mtim.tv_nsec, (int64_t)about.st_ctim.tv_sec, about.st_ctim.tv_nsec};
@@ -61,7 +62,7 @@ static void add_hash(cJSON *json, const char *name, uint64_t hash) {
     cJSON_AddStringToObject(json, name, text);
 }
 
-/* A few of its numbers: one file holds several arrays, and --shape says where one begins. */
+/* A sample of its numbers, because one file holds several arrays, and --shape tells where one begins. */
 static qb_status add_sample(cJSON *json, qb_scan *scan) {
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(qb__scan_dtype(scan)), row = info->rows / 2;
@@ -116,7 +117,7 @@ static void add_output(cJSON *json, const qb__reconstruction *r) {
     cJSON_AddNumberToObject(json, "zarr", (double)s->zarr);
 }
 
-/* Where rays and voxels are, as a hash; what users know by its number besides, for a refusal to name it. */
+/* The positions of rays and voxels, as a hash; and the numbers that users know, for the message of a refusal. */
 static void add_layout(cJSON *json, const qb__job_facts *facts) {
     qb_geometry_info info = {.struct_size = sizeof info};
     if (facts->geometry && qb_geometry_describe(facts->geometry, &info) == QB_OK) {
@@ -136,7 +137,8 @@ static void add_layout(cJSON *json, const qb__job_facts *facts) {
     add_hash(json, "rays_and_voxels", facts->layout);
 }
 
-/* Where it is computed changes bits, and how columns of ranks share the views; threads, cuts and rows of ranks do not. */
+/* The processor, and the division of views among columns of ranks, change bits; threads, cuts and rows of ranks do
+ * not. */
 static qb_status tell_job(void *self, char **text) {
     static const char *const free_to_change[] = {"resume", "checkpoint", "grid", "cluster", "nodes", "gpus-per-node"};
     qb__reconstruction *r = self;
@@ -145,7 +147,7 @@ static qb_status tell_job(void *self, char **text) {
     const char *engine = qb__engine_name(qb__chosen(r)->engine), *device = "cpu", *filter = engine;
     if (facts->pick) device = qb__device_info_of(facts->pick->device)->name;
     if (facts->filter_device && strcmp(facts->filter_device, "cpu") == 0)
-        filter = "cpu"; /* else by a device of any number */
+        filter = "cpu"; /* otherwise by a device with any number */
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "version", qb_version());
     cJSON_AddStringToObject(json, "verb", r->method->verb);
@@ -177,7 +179,7 @@ void qb__keep_begin(qb__reconstruction *r) {
     r->volume.keep.images = r->volume.stack.shape[0];
 }
 
-/* ---- what is left ---- */
+/* ---- remaining chunks ---- */
 
 qb_status qb__keep_skip_done(qb__reconstruction *r, const qb_env *env) {
     qb__volume_out *out = &r->volume;
@@ -194,7 +196,7 @@ qb_status qb__keep_skip_done(qb__reconstruction *r, const qb_env *env) {
     for (const qb__chunk *c = chunk; status == QB_OK && c < end; c++)
         for (const qb__run *run = c->images.of; run < c->images.of + 2; run++)
             lacks[c->slab] |= !qb__keep_has(&out->keep, run->first, run->end);
-    /* Ranks of a grid make their slabs in step: what one of them lacks all make. */
+    /* Ranks of a grid make their slabs together: a slab that one of them lacks is made by all. */
     if (r->share.ranks) status = qb__comm_sum(r->comm, status, lacks, slabs);
     for (const qb__chunk *c = chunk; status == QB_OK && c < end; c++) {
         if (lacks[c->slab] && (c == chunk || c[-1].slab != c->slab)) r->pick.todo[left++] = c->slab;

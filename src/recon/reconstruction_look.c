@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A few rows of a few views, the same for every method and engine, before anything is streamed: are the numbers what they are said
- * to be (prep/levels_said.c), and is the object wider or taller than the detector? */
+/* A check of a few rows of a few views, the same for every method and engine, before streaming: do the values mean what
+ * is stated (prep/levels_said.c), and is the object wider or taller than the detector? */
 #include <math.h>
 #include <string.h>
 
@@ -28,13 +28,13 @@ static qb_status look(qb__reconstruction *r, size_t row0, size_t row1, size_t st
                                   .view0 = r->share.view0,
                                   .view1 = r->share.view0 + r->share.views,
                                   .room = qb__look_room(r)};
-    qb__digest_detach(&r->task.scan->digests, &r->job.digest); /* whose lines these are is told by who streams them */
+    qb__digest_detach(&r->task.scan->digests, &r->job.digest); /* not hashed here; the streaming pass does it */
     const qb_status status = qb__line_ends_look(r->task.scan, r->prepare, &place, lines);
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     return status;
 }
 
-/* Of ranks each looks at what it has; the first that has a row tells of it. */
+/* Each rank checks its own rows; the first rank with a row reports. */
 static qb_status look_together(qb__reconstruction *r, size_t row0, size_t row1, size_t step, qb__lines_look *lines) {
     const size_t ranks = (size_t)qb__comm_count(r->comm);
     qb__lines_look *all = NULL;
@@ -64,7 +64,7 @@ static void judge_ends(qb__reconstruction *r, const qb__lines_look *lines, const
     qb__truncation_warn_rows(asked, &cut, env, r->job.report);
 }
 
-/* The rows at either end of the detector hold something: the object goes on above or below. */
+/* The rows at either end of the detector show an object: it continues above or below. */
 static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, double top, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const size_t row0 = r->share.row0, row1 = r->share.row1, few = qb__smaller(3, row1 - row0);
@@ -80,8 +80,8 @@ static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, dou
     return QB_OK;
 }
 
-/* Of scans that turn as stated the factor of the sense is below 1, however noisy. The width of the fan is the pitch of columns over the
- * distance to the detector. */
+/* If the turn is as stated, the factor of the sense is below 1, for any noise. The width of the fan is the pitch of
+ * columns over the distance to the detector. */
 static void judge_fan(const qb__reconstruction *r, const qb__center_fan_shown *fan, const qb__center_look *asked,
                       const qb_env *env) {
     const double SURE = 1.1, BETTER = asked->leans ? 2 : 1.4, WIDER = 1.25;
@@ -100,11 +100,11 @@ static void judge_fan(const qb__reconstruction *r, const qb__center_fan_shown *f
                  asked->pixel * fan->wide);
 }
 
-/* Views half a turn apart are mirror images about the axis: do they say another one than was stated? A rank that has not all it
- * takes says nothing. */
+/* Views half a turn apart are mirror images about the axis: does that axis differ from the stated one? A rank without
+ * all views does not report. */
 static qb_status judge_axis(qb__reconstruction *r, const qb__opposites *opposites, const qb_env *env) {
     const double SURE = 0.9, FAR = 1,
-                 FAR_PARALLEL = 0.45; /* that half a pixel too much is seen: N / 2 for (N - 1) / 2 */
+                 FAR_PARALLEL = 0.45; /* half a pixel too much is reported: N / 2 instead of (N - 1) / 2 */
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
     qb__center_shown found = {.axis = {NAN, 0}}, *all = NULL;
     qb__center_look asked;
@@ -124,7 +124,7 @@ static qb_status judge_axis(qb__reconstruction *r, const qb__opposites *opposite
         if (all[i].axis.confidence >= SURE) found = all[i];
     judge_fan(r, &found.fan, &asked, env);
     const double far = asked.sod > 0 ? FAR : FAR_PARALLEL;
-    /* One finder alone is not believed near the rim, where little overlaps. */
+    /* A single method is not trusted near the edge, where little overlaps. */
     const double wide = (double)r->task.info->columns;
     const bool rim = found.axis.confidence <= SURE && fabs(found.axis.column - 0.5 * (wide - 1)) > 0.3 * wide;
     const bool sure = found.axis.confidence >= SURE && !rim;
@@ -143,8 +143,8 @@ out:
     return status;
 }
 
-/* Does the object stay at its height, and are the axes in their order? A rank that has not all views, or a part of the rows,
- * says nothing. */
+/* Does the object stay at its height, and are the axes in the right order? A rank without all views, or with a part of
+ * the rows, does not report. */
 static qb_status judge_frames(qb__reconstruction *r, qb__row_shift *shown) {
     const qb__decision *d = &r->decision;
     const size_t ranks = (size_t)qb__comm_count(r->comm);
@@ -172,7 +172,7 @@ static qb_status judge_frames(qb__reconstruction *r, qb__row_shift *shown) {
     return status;
 }
 
-/* Not at an array in a device's memory, for which hundreds of small copies would be waited for. */
+/* Not for an array in a device's memory, which would need hundreds of small copies. */
 qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     qb__lines_look *lines;
@@ -190,7 +190,7 @@ qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env) {
     asked.zingers = r->prep.zingers > 0;
     asked.gains = qb__levels_warn_gains(r->task.scan, &r->prep, env);
     QB__TRY(qb__levels_judge(r->task.info, lines, &asked, &top,
-                             env)); /* what cannot be is refused before anything else is said */
+                             env)); /* what must be refused is refused before other messages */
     qb__row_shift_warn(&shift, env);
     qb__levels_warn_hardening(&r->prep, lines, env);
     if (!modular) judge_ends(r, lines, env);

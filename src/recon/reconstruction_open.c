@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens when there is less room than was forecast: smaller cuts, then other engines. */
+/* What happens if there is less memory than forecast: smaller cuts, then other engines. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -48,7 +48,7 @@ void qb__engines_close(qb__reconstruction *r) {
     r->running.counts = NULL;
 }
 
-/* Less at a time; false when nothing is left to take away. */
+/* Make the cut smaller; false if it cannot become smaller. */
 static bool shrink(qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = qb__chosen(r);
     const qb__cut was = r->pick.cut;
@@ -72,7 +72,7 @@ static bool shrink(qb__reconstruction *r, const qb_env *env) {
     return true;
 }
 
-/* The next engine, when the chosen one has no room for anything; else its refusal. */
+/* The next engine, if the chosen one has no memory even for the smallest cut; else its error. */
 static qb_status next_engine(qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = qb__chosen(r);
     qb_status status = QB_NO_MEMORY;
@@ -85,7 +85,7 @@ static qb_status next_engine(qb__reconstruction *r, const qb_env *env) {
     return QB_OK;
 }
 
-/* A cut that is that of all ranks: where one has no room all take a smaller one. */
+/* A cut for all ranks: if one has no memory, all take a smaller one. */
 static qb_status open_together(qb__reconstruction *r, const qb_env *env, bool *changed) {
     const qb__cut_space *space = &qb__chosen(r)->offer.space;
     char why[1024];

@@ -7,9 +7,9 @@
 #include "prep/phase.h"
 #include "recon/method.h"
 
-/* Of the files reconstruction_*.c alone. */
+/* Only for the files reconstruction_*.c. */
 
-enum { QB__ENGINES_MAX = 4, QB__SUM_PIECE = 1 << 20 /* bytes of a run that is summed at a time */ };
+enum { QB__ENGINES_MAX = 4, QB__SUM_PIECE = 1 << 20 /* bytes of a run that are summed at a time */ };
 
 /* An engine that has offered to do the job. */
 typedef struct qb__reconstruction qb__reconstruction;
@@ -18,18 +18,18 @@ typedef struct qb__candidate {
     const qb__engine *engine;
     qb__offer offer;
     qb__cut cut;       /* the best that fits */
-    double seconds;    /* forecast of the cut, without starting */
-    size_t *edge;      /* [slabs + 1] where these slabs begin, in the order of the cut */
-    qb__chunks chunks; /* what leaves the slabs of the cut that the engine was given last */
+    double seconds;    /* forecast of the cut, without the start */
+    size_t *edge;      /* [slabs + 1] limits of its slabs, in the order of the cut */
+    qb__chunks chunks; /* chunks of the slabs, for the cut that the engine got last */
 } qb__candidate;
 
 /* The chosen candidate and its cut; written by reconstruction_cut.c. */
 typedef struct qb__pick {
     int chosen;          /* index of the chosen candidate */
-    qb__cut cut;         /* the candidate's, or a smaller one if there was less room */
-    size_t *todo;        /* slabs still to make, in a resumed job; NULL: all */
+    qb__cut cut;         /* the candidate's, or a smaller one if there was less memory */
+    size_t *todo;        /* remaining slabs of a resumed job; NULL: all */
     size_t memory;       /* forecast of the peak */
-    qb__job_facts facts; /* of the chosen engine and the method, in this cut */
+    qb__job_facts facts; /* of the chosen engine and the method, with this cut */
 } qb__pick;
 
 /* This rank's share of the job; written by reconstruction_ranks.c. */
@@ -38,7 +38,7 @@ typedef struct qb__share {
     qb__comm_part *parts;       /* [2 * columns] messages between the ranks of a row */
     char *staged;               /* [columns][QB__SUM_PIECE] buffers for these messages */
     qb__cut_grid grid;          /* the grid as the cut sees it; rows 0: none */
-    size_t first, count;        /* slices that this rank makes; none: it only waits for the others, or works for them */
+    size_t first, count;        /* slices that this rank computes; 0: it only waits for the others, or works for them */
     size_t row0, row1;          /* detector rows of the whole job */
     size_t view0, views;        /* views in this rank's digest */
     qb__room cap;               /* of a grid: memory that every rank has */
@@ -53,7 +53,7 @@ struct qb__reconstruction {
     void *plan; /* the method's */
     char *command, *input;
     qb_prep_options prep;
-    qb__phase *phase; /* NULL: none is retrieved */
+    qb__phase *phase; /* NULL: no phase retrieval */
     qb__dense *dense; /* NULL: not two materials */
     void *options;
     qb_output_options output;
@@ -65,12 +65,12 @@ struct qb__reconstruction {
     qb__candidate candidate[QB__ENGINES_MAX]; /* in the order in which they are tried */
     int candidates;
     qb__pick pick;
-    qb__device_set devices; /* the devices of --device, opened when the first engine on devices is asked */
-    bool silent;            /* as qb__request's */
-    bool looked;            /* whether `devices` was opened for this plan */
+    qb__device_set devices; /* the devices of --device, opened when the first device engine is asked */
+    bool silent;            /* as in qb__request */
+    bool looked;            /* `devices` was opened for this plan */
     size_t cap, held, before;
     bool ends; /* the last engine asked ends the search */
-    bool full; /* an engine that was asked has no room within the cap */
+    bool full; /* an engine that was asked has no memory within the cap */
 
     qb__comm *comm; /* the ranks of the job; NULL = one process */
     qb__share share;
@@ -80,8 +80,8 @@ struct qb__reconstruction {
     qb__prepare *prepare;
     bool taken; /* the engine uses the scan's array in place */
     qb__pipeline *line;
-    qb__pool *pool; /* own; the running one may be the engine's */
-    bool opened;    /* the engine, in this run */
+    qb__pool *pool; /* own pool; the running one may be the engine's */
+    bool opened;    /* the engine is open in this run */
     bool named;     /* the output has got its name */
     qb__pipeline_report times;
 };
@@ -90,49 +90,50 @@ static inline bool qb__idle(const qb__reconstruction *r) { return r->comm && r->
 
 static inline qb__candidate *qb__chosen(qb__reconstruction *r) { return &r->candidate[r->pick.chosen]; }
 
-/* What integers stand for, by a run of the whole job before; planner: qb__reconstruction_plan(). */
+/* The range of integers, by an earlier run of the whole job; planner: qb__reconstruction_plan(). */
 struct qb__request;
 typedef qb_status qb__planner(const qb__method *method, const struct qb__request *request, const qb_env *env,
                               qb_job **job);
 qb_status qb__range_of_volume(const qb__reconstruction *r, qb__planner *planner, double *low, double *high);
 
-/* Of --hardening two: (reconstruction_draft.c): refuses what has no paths, before any work; finds the paths, once the axis is known. */
+/* --hardening two: (reconstruction_draft.c): refuse jobs without paths, before any work; compute the paths, after the
+ * axis is known. */
 qb_status qb__draft_check(const qb__reconstruction *r);
 size_t qb__draft_bytes(const qb__reconstruction *r);
 double qb__draft_seconds(const qb__reconstruction *r, double seconds);
 qb_status qb__draft_run(qb__reconstruction *r, qb__planner *planner, const qb_env *env);
 
-/* ---- what a cut holds and takes with an engine (reconstruction_stages.c, reconstruction_cut.c) ---- */
+/* ---- memory and time of a cut with an engine (reconstruction_stages.c, reconstruction_cut.c) ---- */
 
-/* Chunks that the first stage makes. */
+/* Number of chunks that the first stage makes. */
 size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut);
-/* All stages, from reading to writing. Returns how many. */
+/* All stages, from reading to writing. Returns their number. */
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages);
-/* The best cut of its offer, of this rank's slices, into c->cut; *fits false, and a failure, where none fits. */
+/* The best cut of its offer, for this rank's slices, into c->cut; *fits false, and a failure, if none fits. */
 qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits);
-/* Not even the least cut has room on its device. cap: what may be used; NULL: that was found by trying, and the detail says what
- * there was no room for. */
+/* The error if even the smallest cut does not fit on its device. cap: memory that may be used; NULL: found by trying,
+ * and the detail tells what did not fit. */
 qb_status qb__candidate_no_room(const qb__candidate *c, const qb__cut *least, const qb__room *cap, const qb_env *env);
-/* Take that candidate, with its cut, and say so. */
+/* Take that candidate with its cut, and report it. */
 void qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env);
-/* What follows from r->pick.cut: edges, forecasts, facts. */
+/* Update what follows from r->pick.cut: limits, forecasts, facts. */
 void qb__engines_settle(qb__reconstruction *r);
-/* The facts alone, anew: what was found since then. */
+/* Update only the facts, from what was found since. */
 void qb__engines_find_facts(qb__reconstruction *r);
-/* The stages of the chosen engine and its cut; how many chunks the first one makes. */
+/* Create the stages of the chosen engine and its cut; returns the number of chunks of the first one. */
 int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks);
 
-/* ---- which engine (reconstruction_engines.c) ---- */
+/* ---- choice of the engine (reconstruction_engines.c) ---- */
 
-/* Ask the engines and cut the job for each; those it fits, or why none. */
+/* Ask the engines and cut the job for each; the candidates that fit, or the reason why none does. */
 qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env);
-/* Another one computes, and why. */
+/* Report that another engine computes, and why. */
 void qb__engines_report_next(const qb_env *env, const char *why);
 void qb__engines_destroy(qb__reconstruction *r);
 
-/* ---- room (reconstruction_open.c) ---- */
+/* ---- memory (reconstruction_open.c) ---- */
 
-/* Scratch, engine and slots, with smaller cuts and then other engines where there is no room. */
+/* Allocate scratch, engine and slots, with smaller cuts and then other engines if memory is short. */
 qb_status qb__engines_open(qb__reconstruction *r, const qb_env *env);
 void qb__engines_close(qb__reconstruction *r); /* release what open made */
 
@@ -144,8 +145,8 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env);
 qb_status qb__ranks_cap(qb__candidate *c);
 /* The smallest of all ranks' cuts, for all ranks of a grid. */
 qb_status qb__ranks_cut(qb__reconstruction *r);
-/* Behind the engine's stages, those of a row of ranks: sums of their slabs, or each one's part of what is
- * summed. Returns how many stages. */
+/* Add, after the engine's stages, those of a row of ranks: sums of their slabs, or each rank's part of the sum. Returns
+ * the number of stages. */
 int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, qb__stage *stages);
 /* Fails unless all ranks have the same plan. */
 qb_status qb__ranks_agree(qb__reconstruction *r, qb_status mine);
@@ -154,11 +155,12 @@ qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *
 /* Add the other ranks' reports to rank 0's. */
 qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
 
-/* ---- what a few lines show before streaming begins (reconstruction_look.c) ---- */
+/* ---- checks of a few lines before streaming (reconstruction_look.c) ---- */
 
-/* Warn of values, angles and ends of rows that cannot be right. Collective over all ranks, once the scan is prepared. */
+/* Warn of values, angles and ends of rows that cannot be right. Collective over all ranks, after the scan is
+ * prepared. */
 qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env);
-/* Is the detector of a cone at the height that is stated? Part of the above, with room for so many bytes. Ranks say nothing. */
+/* Check the stated height of a cone's detector; a part of the above, with memory for so many bytes. Not with ranks. */
 qb_status qb__reconstruction_look_height(qb__reconstruction *r, size_t room, const qb_env *env);
 
 /* ---- the transpose (reconstruction_transpose.c) ---- */
@@ -166,9 +168,9 @@ qb_status qb__reconstruction_look_height(qb__reconstruction *r, size_t room, con
 qb_status qb__reconstruction_transpose(qb_job *job, const qb_tensor *volume, const qb_env *env,
                                        const qb_tensor *projections);
 
-/* ---- going on (reconstruction_keep.c) ---- */
+/* ---- resume (reconstruction_keep.c) ---- */
 
-/* Decide what the volume keeps for a resumed run. QB_BAD_ARGUMENT with the reason if it cannot be resumed. */
+/* Decide what the volume saves for a resumed run. QB_BAD_ARGUMENT with the reason if it cannot be resumed. */
 qb_status qb__keep_check(qb__reconstruction *r);
 void qb__keep_begin(qb__reconstruction *r); /* before the volume is opened */
 /* Skip chunks of r->line that are done already. Collective over the ranks of a grid. */
@@ -176,13 +178,13 @@ qb_status qb__keep_skip_done(qb__reconstruction *r, const qb_env *env);
 
 /* ---- the plan (reconstruction_forecast.c, reconstruction_describe.c) ---- */
 
-/* Seconds until all chunks have passed all stages. each[QB__STAGES_MAX]: of all chunks of a stage, had it all threads; 0: not
- * known; may be NULL. *known, unless that is NULL: those of all stages between the first and the last one. */
+/* Seconds until all chunks have passed all stages. each[QB__STAGES_MAX]: seconds of all chunks of a stage with all
+ * threads; 0: unknown; may be NULL. *known, unless NULL: sum of all stages between the first and the last one. */
 double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int threads, double *each, bool *known);
-/* Seconds from the first look at the scan to the last file's name, but for starting a device: into {"forecast":
+/* Seconds from the first check of the scan to the last file's name, without the start of a device: into {"forecast":
  * {axis, preparation, stages: {read: ..., ...}, streaming, rates}}. */
 double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan);
-/* The plan's JSON for what is chosen now. */
+/* The plan's JSON for the current choice. */
 qb_status qb__reconstruction_describe(qb__reconstruction *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the frame does where several ranks share a job. Each makes a run of slices as if it were alone with them; what
- * follows from numbers of the whole scan is found by those who have them, and told to all. */
+/* The frame's work if several ranks share a job. Each rank makes a run of slices as if it were alone with them; values
+ * that depend on the whole scan are computed by the ranks with the data, and sent to all. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,8 +45,8 @@ static qb_status parse_grid(const char *text, int ranks, int *rows, int *columns
                     (long)*rows * *columns, ranks == 1 ? "is" : "are", ranks, (long)*rows * *columns);
 }
 
-/* More rows save memory and what is sent, and give the bits that one rank has: columns are only where they are asked for,
- * as where there are many more ranks than slices. */
+/* More rows save memory and transfers, and give the bits of one rank: columns are used only if asked for, or if there
+ * are many more ranks than slices. */
 static qb_status arrange(qb__reconstruction *r) {
     const qb__decision *d = &r->decision;
     int rows, columns;
@@ -82,8 +82,8 @@ static qb_status arrange(qb__reconstruction *r) {
     return QB_OK;
 }
 
-/* The slices of one of those that part them, all ranks or the rows of a grid, and the detector rows that these need; none
- * where it has none. */
+/* The slices of one part (of all ranks, or of the rows of a grid), and the detector rows that these need; none if it
+ * has no slices. */
 static size_t share_of(const qb__reconstruction *r, int part, size_t *count, size_t *row0, size_t *row1) {
     const qb__decision *d = &r->decision;
     const int parts = r->share.ranks ? r->share.grid.rows : r->comm->count;
@@ -94,8 +94,8 @@ static size_t share_of(const qb__reconstruction *r, int part, size_t *count, siz
     return first;
 }
 
-/* Rows go up or down with the slices, or outwards where these are folded; a window may reach into the one before from either
- * end, or around it. */
+/* Rows go up or down with the slices, or outwards for mirrored slices; a window may overlap the previous one at either
+ * end, or contain it. */
 static void skip_former(qb__reconstruction *r, int part) {
     size_t count, row0, row1;
     if (part == 0) return;
@@ -109,7 +109,7 @@ static void skip_former(qb__reconstruction *r, int part) {
         r->share.own1 = row0;
 }
 
-/* Those that a pass over all rows, which all ranks have, is this one's to read. */
+/* The rows that this rank reads in a pass over all rows, which all ranks share. */
 static void own_rows(qb__reconstruction *r) {
     size_t first, count;
     qb__cut_rank(r->share.row1 - r->share.row0, 1, r->comm->count, r->comm->rank, &first, &count);
@@ -117,7 +117,7 @@ static void own_rows(qb__reconstruction *r) {
     r->share.own1 = r->share.own0 + count;
 }
 
-/* On devices a row of ranks reads what its slabs need by itself. */
+/* On devices a row of ranks reads the rows of its slabs independently. */
 static void own_window(qb__reconstruction *r) {
     size_t count;
     share_of(r, r->share.grid.row, &count, &r->share.own0, &r->share.own1);
@@ -138,7 +138,7 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
     if (r->share.ranks) {
         const qb__cut_grid *grid = &r->share.grid;
         qb__cut_rank(grid->slices, grid->grain, grid->rows, grid->row, &r->share.first, &r->share.count);
-        if (d->summed) /* else which rank of a column reads a view is found as it goes */
+        if (d->summed) /* otherwise the rank of a column that reads a view is decided on the way */
             qb__cut_rank(r->share.views, grid->view_grain, grid->columns, grid->column, &r->share.view0,
                          &r->share.views);
         else if (qb__prepare_reads_all(r->task.info, &r->prep))
@@ -153,7 +153,8 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
     return QB_OK;
 }
 
-/* The smallest has room everywhere: of the same memory a rank may need more than another, whose slabs see fewer rows. */
+/* The smallest cap fits everywhere: with the same memory a rank may need more than another, whose slabs need fewer
+ * rows. */
 qb_status qb__ranks_cut(qb__reconstruction *r) {
     const uint64_t mine[3] = {r->pick.cut.thickness, r->pick.cut.views, r->pick.cut.slots};
     uint64_t least[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX}, *all = NULL;
@@ -173,7 +174,7 @@ qb_status qb__ranks_cut(qb__reconstruction *r) {
 
 /* ---- the same plan ---- */
 
-/* What has to be equal lest the volume be a patchwork. */
+/* Values that must be equal on all ranks, so that the volume is consistent. */
 typedef struct plan {
     size_t shape[3], row0, row1, grain;
     char kernel[64], host[64];
@@ -208,7 +209,7 @@ qb_status qb__ranks_agree(qb__reconstruction *r, qb_status mine) {
 
 /* ---- sums ---- */
 
-/* Of all ranks' lost values. */
+/* Lost values of all ranks. */
 static qb_status first_place(qb__reconstruction *r, uint64_t *place) {
     const size_t ranks = (size_t)qb__comm_count(r->comm);
     uint64_t *all = NULL;
@@ -241,7 +242,7 @@ qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *
     if (digest && digest->seen) {
         digest->row0 = r->share.row0, digest->row1 = r->share.row1;
         digest->sum = numbers[5];
-        /* Each row once, or it is not told. */
+        /* Each row once, or there is no digest. */
         digest->left = r->task.info->views * (r->share.row1 - r->share.row0) - numbers[6];
     }
     return QB_OK;
@@ -256,8 +257,8 @@ static qb_status add_report(void *context, int from, const void *data, size_t by
     return QB_OK;
 }
 
-/* What each stage was forecast to take and took, had it been alone with all threads; how much of that was hidden behind
- * others: the iFDK paper's delta (section 4.1.4), of all stages. */
+/* Forecast and measured time of each stage, as if it were alone with all threads, and the share that was hidden behind
+ * others: the iFDK paper's delta (section 4.1.4), for all stages. */
 static void add_terms(qb__reconstruction *r, cJSON *report) {
     const qb__pipeline_report *ran = &r->times;
     qb__stage stages[QB__STAGES_MAX];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Where columns of ranks share the views, each rank of a row has a sum over its column's. Every slab is cut into as many
- * runs of slices as there are columns, each rank is sent its run by all of its row, and adds them in the order of columns:
- * the same bits in every run of that grid. All this goes on while the next slab is back-projected.
+/* If columns of ranks share the views, each rank of a row has the sum over its column's views. Every slab is divided
+ * into as many runs of slices as there are columns; each rank receives its run from all ranks of its row, and adds them
+ * in the order of columns: the same bits in every run with that grid. Meanwhile the next slab is back-projected.
  *
- * A run goes in pieces that stay in a core's own memory from their coming to their sum, and the sum goes to the front of
- * the slab, where the first column's run was: memory that is touched for the first time costs more than all the rest. */
+ * A run is sent in pieces that stay in the core's cache from their arrival to their sum, and the sum goes to the front
+ * of the slab, where the first column's run was, because touching memory for the first time costs more than all the
+ * rest. */
 #include <math.h>
 #include <string.h>
 
@@ -17,10 +18,10 @@ static void add(float *restrict sum, const float *restrict more, size_t count) {
     for (size_t i = 0; i < count; i++) sum[i] += more[i];
 }
 
-/* What is left of a run behind `at`, a piece of it at most. */
+/* The rest of a run from `at` on, at most one piece. */
 static size_t piece(size_t bytes, size_t at) { return bytes > at ? qb__smaller(bytes - at, QB__SUM_PIECE) : 0; }
 
-/* The piece at `at` of each column's run to that column, and of the own run what the other columns have of it. */
+/* Send the piece at `at` of each column's run to that column, and receive the other columns' pieces of the own run. */
 static void parts_of(const qb__reconstruction *r, size_t slices, char *slab, size_t at) {
     const qb__comm_grid *ranks = r->share.ranks;
     const size_t slice = pixels(r) * sizeof(float);
@@ -34,7 +35,7 @@ static void parts_of(const qb__reconstruction *r, size_t slices, char *slab, siz
         to[i] = (qb__comm_part){slab + first * slice + at, piece(count * slice, at)};
     }
     from[ranks->column] = (qb__comm_part){to[ranks->column].data, 0};
-    to[ranks->column].bytes = 0; /* it is there */
+    to[ranks->column].bytes = 0; /* it is there already */
 }
 
 /* All of the first column's run up to here has been sent: it is the longest. */
@@ -64,7 +65,7 @@ static qb_status reduce(void *self, size_t slab, size_t task, int worker, const 
     return status;
 }
 
-/* What a rank has is the sum already: it writes a part as large as the others'. */
+/* The rank has the sum already: it writes a part as large as the others'. */
 static qb_status pick(void *self, size_t slab, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__reconstruction *r = self;

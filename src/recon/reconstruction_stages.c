@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The stages of a job: the method's, the engine's, those of ranks and the output's. */
+/* The stages of a job: those of the method, the engine, the ranks and the output. */
 #include "base/memory.h"
 #include "io/scan/scan.h"
 #include "recon/reconstruction_parts.h"
@@ -8,7 +8,7 @@ size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut) {
     return c->offer.space.views_stream ? cut->slabs * cut->blocks : cut->slabs;
 }
 
-/* Of this process' share of the scan's file, each number once unless the method says what it `reads`. */
+/* For this process's share of the scan's file, each number once, unless the method has its own `reads`. */
 static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, double reads) {
     const qb_scan_info *info = r->task.info;
     const qb__decision *d = &r->decision;
@@ -24,7 +24,7 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, doub
            qb__dense_seconds(r->dense, all / number, r->task.threads);
 }
 
-/* The output's stages take as long for a chunk as the list says. */
+/* The output's stages take time for a chunk in proportion to the list. */
 static void weigh(const qb__chunks *chunks, qb__stage *stages, int count) {
     const double later = chunks->count ? chunks->chunk[chunks->count - 1].weight : 1;
     size_t first = 0;
@@ -47,8 +47,7 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     stages[n - 1].maker = source;
     n += more;
     more = c->offer.sums ? 0 : qb__ranks_stages(r, cut, stages + n);
-    if (more && stages[n].in_place && chunks > 1)
-        stages[n - 1].slots++; /* one is summed and another written meanwhile */
+    if (more && stages[n].in_place && chunks > 1) stages[n - 1].slots++; /* one is summed while another is written */
     n += more;
     const size_t slots = pieces ? 2 : chunks > 1 ? cut->slots : 1;
     more = qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The transpose of a linear reconstruction: its arrays, and whether it is linear. */
+/* The transpose of a linear reconstruction: its arrays, and a check that it is linear. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the views turn as their angles say, from a few rows before anything is streamed. */
+/* Check that the views turn as their angles state, from a few rows before streaming. */
 #include "recon/reconstruction_turn.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ size_t qb__look_room(const qb__reconstruction *r) {
     return qb__smaller(MOST, r->pick.memory > r->held ? (r->pick.memory - r->held) / 2 : 0);
 }
 
-/* A detector that leans alike in all views: its middle row shows the axis and the sense of the turn, too. */
+/* A detector that is tilted equally in all views: its middle row shows the axis and the sense of rotation, too. */
 static bool leans_evenly(const qb_geometry *g, const qb__circle *circle, const double *radians) {
     const double OFF = 0.1, MOST = 0.03; /* pixels; of the columns, about 3 degrees */
     const qb_view *first = &g->view[0];
@@ -66,8 +66,8 @@ void qb__axis_asked(const qb__reconstruction *r, qb__center_look *asked, double 
     }
 }
 
-/* Of parallel rays: are opposite views mirror images of one another? A rank that has not all views says nothing. told: there was a
- * warning of the angles. */
+/* Parallel rays: are opposite views mirror images of one another? A rank without all views does not report. told: there
+ * was already a warning about the angles. */
 static qb_status judge_opposites(qb__reconstruction *r, const qb_env *env, bool told, qb__opposites *shown) {
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
     qb__opposites found = {.column = NAN}, *all = NULL;
@@ -95,7 +95,7 @@ static qb_status judge_opposites(qb__reconstruction *r, const qb_env *env, bool 
     return status;
 }
 
-/* Do images change evenly? A rank that has not all views says nothing. */
+/* Do images change evenly? A rank without all views does not report. */
 static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_steps *shown) {
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
     const qb__decision *d = &r->decision;
@@ -107,7 +107,7 @@ static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_
     *shown = found;
     if (!d->turn.geometry && !d->turn.radians) return QB_OK;
     if (d->turn.geometry && !(qb__circle_wander(d->turn.geometry, &wander) == QB_OK && wander.step < MOVES))
-        return QB_OK; /* images move by themselves */
+        return QB_OK; /* images move for another reason */
     const bool closes = !d->turn.geometry || (qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF);
     qb_status status = qb__alloc(views, sizeof *radians, &radians);
     if (status == QB_OK) status = qb__alloc(ranks, sizeof *all, &all);
@@ -127,7 +127,7 @@ static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_
     return status;
 }
 
-/* Whether the last view is the first one again, or the one before it. A rank that has not all views says nothing. */
+/* Does the last view repeat the first one, or the one before it? A rank without all views does not report. */
 static qb_status judge_view_ends(qb__reconstruction *r, const qb_env *env, bool *told) {
     const double OFF = 1; /* pixels from an ideal circle */
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Spreading a volume over the views on a device; the CPU filters what comes. */
+/* Spreading a volume over the views on a device; the CPU filters the result. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"

@@ -13,10 +13,10 @@
 typedef struct qb__mbir_sigmas {
     double x, y, p;      /* p: sigma_p of a proximal map, ten times sigma_x */
     double limit;        /* 0: not computed yet */
-    size_t left_out, of; /* lines beyond the limit, and all lines that were looked at */
-    double rms, weight;  /* of rays that meet the object: rms of w^1/2 y times sqrt(voxel / pixel), and mean weight */
+    size_t left_out, of; /* line integrals above the limit, and all that were checked */
+    double rms, weight;  /* of rays that hit the object: rms of w^1/2 y times sqrt(voxel / pixel), and mean weight */
     double noise;        /* noise of w^1/2 y, from differences of neighbours; 0: none found, or not computed */
-    bool met;            /* at least one ray meets the object; otherwise sigmas cannot be computed */
+    bool met;            /* at least one ray hits the object; otherwise sigmas cannot be computed */
 } qb__mbir_sigmas;
 /* The limit above which a line integral counts as an outlier, from every `step`-th of some lines: five times their 99.5th
  * percentile, at least 25 (one photon of 7e10 passes). No value of a clean scan is larger, whatever its units, if the object covers
@@ -62,9 +62,10 @@ typedef struct qb__mbir_terms {
     bool is_number;
 } qb__mbir_terms;
 
-/* A flat detector of a fan, on which the start is filtered; written by mbir_fan.c. */
+/* The flat detector of a fan, on which the start is filtered; written by mbir_fan.c. */
 typedef struct qb__mbir_flat {
-    qb_geometry screen;       /* a copy of the geometry, or the detector that touches a bent one, at column `left` */
+    /* a copy of the geometry, or the plane that touches a curved detector, at column `left` */
+    qb_geometry screen;
     qb__cone_weights weights; /* on `screen` */
     size_t left;
 } qb__mbir_flat;
@@ -86,15 +87,15 @@ typedef struct qb__mbir {
     const qb_prep_options *prep;
     const qb_geometry *rays; /* a fan's; NULL: a parallel beam */
     const char *output;      /* NULL: no file */
-    bool any;                /* by the method for any geometry, mbir_cone.c */
-    double pixel;            /* mm, or 1 when unknown; of a fan as it appears at the axis */
+    bool any;                /* computed by the method for any geometry, mbir_cone.c */
+    double pixel;            /* mm, or 1 when unknown; for a fan the size at the axis */
     double center, found; /* column of the axis; NAN = not found yet. found: by begin(). A fan's geometry states it. */
     bool looked;          /* begin() has run */
     qb_grid grid;
     size_t first_row;     /* detector row of slice 0 */
-    size_t rows;          /* detector rows that the volume is made of, from this one on */
+    size_t rows;          /* detector rows of the volume, from this one on */
     qb_geometry geometry; /* of a fan: the geometry of its plane */
-    double *theta;        /* [view] angular weight in radians; of a fan `flat` has the weights */
+    double *theta;        /* [view] angular weight in radians; for a fan `flat` has the weights */
     qb__mbir_flat flat;
     qb__filter *filter; /* filter of the back-projection at the start; NULL = start from a constant or an image */
     qb__mbir_images images;
@@ -111,11 +112,11 @@ typedef struct qb__mbir {
     qb__checkpoint keep;
 } qb__mbir;
 
-enum { QB__MBIR_LOOK = 8 }; /* most slices that sigmas are computed from */
-/* Copy the weights of `slices` rows from `row` on out of the file, in the order of the lines. */
+enum { QB__MBIR_LOOK = 8 }; /* slices from which sigmas are computed, at most */
+/* Copy the weights of `slices` rows from `row` on from the file, in the order of the line integrals. */
 void qb__mbir_weights(const qb__mbir *m, size_t row, size_t slices, float *out);
 
-/* ---- images that are given ---- */
+/* ---- given images ---- */
 
 /* Decide which images are needed, after the grid and the start. */
 qb_status qb__mbir_images_decide(qb__mbir *m, const qb_env *env);
@@ -130,11 +131,12 @@ void qb__mbir_images_release(qb__mbir *m);
 /* Number of slices that determines the groups: of the job, or, with a prior between slices of ranks, of the largest rank. */
 size_t qb__mbir_all(const qb__mbir *m);
 
-/* Warn that the descent stopped at its limit: the cost is forecast to fall by the share `rest`, 1 = not known; the image changed by
- * the share `change` in the last equit. `or`: another remedy. */
+/* Warn that the descent stopped at its limit: the cost is forecast to fall by the share `rest`, 1 = unknown; the image
+ * changed by the share `change` in the last equit. `or`: another remedy. */
 void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, int enough, const char * or);
 
-/* What must be the same for a checkpoint to go on, but for the data: options, and what the data said of the scales. The caller's. */
+/* What must be equal for a checkpoint to be used, besides the data: options, and the scales found in the data. Released
+ * by the caller. */
 cJSON *qb__mbir_job_of(const qb__mbir *m, const char *engine, const char *kernel);
 
 /* ---- rows of the method's table ---- */
@@ -151,7 +153,7 @@ qb_status qb__mbir_open(void *plan, const qb__cut *cut);
 
 extern const qb__engine qb__mbir_cpu, qb__mbir_device;
 
-/* The same cost for any geometry, on the projector pair (mbir_cone.c). */
+/* The same cost for any geometry, with the projector pair (mbir_cone.c). */
 extern const qb__method qb__mbir_cone_method;
 
 #endif

@@ -9,8 +9,8 @@
 #include "geometry/fan_plane.h"
 #include "geometry/grid.h"
 
-/* Whether this geometry, and the rows and the extent that the options ask for, make a fan beam. What is wrong with them in another way
- * counts as one, and is told there. */
+/* True if this geometry, with the rows and the extent of the options, is a fan beam. Other errors count as a fan beam
+ * and are reported there. */
 static bool is_fan(const qb_geometry *geometry, const qb_mbir_options *o) {
     qb__fan_plane plane;
     size_t first = 0;

@@ -4,8 +4,8 @@
 
 #include "quickbeam/recon.h"
 
-/* Whether rays leave their planes, so that a coordinate descent has no slices. A kernel of the projections is named to have a fan or a
- * parallel beam done as a cone is, too. `geometry` may be NULL: a parallel beam. */
+/* True if rays leave their planes, so that coordinate descent by slices is impossible. If a projection kernel is named,
+ * a fan or a parallel beam is computed like a cone, too. `geometry` may be NULL: a parallel beam. */
 bool qb__mbir_is_any(const qb_geometry *geometry, const qb_mbir_options *options);
 
 #endif

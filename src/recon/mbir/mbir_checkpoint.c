@@ -35,16 +35,16 @@ static qb_status name_folder(const char *output, char **folder) {
     return status;
 }
 
-/* slab_NNNNNN and slab_NNNNNN.next, as path_of() names them. */
+/* slab_NNNNNN and slab_NNNNNN.next, named by path_of(). */
 static bool is_slab(const char *name) {
     if (strncmp(name, prefix, sizeof prefix - 1) != 0) return false;
     const char *digits = name + sizeof prefix - 1, *end = digits + strspn(digits, "0123456789");
     return end - digits >= 6 && (!*end || strcmp(end, next_one) == 0);
 }
 
-/* Only what was made here is overwritten and removed: a folder of that name that holds anything else is left as it is, and
- * so is one that others may write to. `read`: what its files are is found out, and said, when they are read. QB_OK where
- * there is no folder. */
+/* Only our own files are overwritten and removed: a folder with that name that holds anything else is not touched, and
+ * neither is one that others can write to. `read`: files are checked when they are read. QB_OK if there is no
+ * folder. */
 static qb_status check_folder(const char *folder, bool read) {
     char other[64] = "";
     struct stat about;
@@ -66,7 +66,7 @@ static qb_status check_folder(const char *folder, bool read) {
     return distrust ? qb__fail(QB_BAD_ARGUMENT, "the folder %s cannot keep checkpoints: %s", folder, distrust) : QB_OK;
 }
 
-/* Its lock; a folder that is there need not have one. *anew: nothing in it is of this run. */
+/* Its lock; an existing folder need not have one. *anew: nothing in it belongs to this run. */
 static bool take(qb__checkpoint *c, bool *anew) {
     *anew = true;
     if (c->job) return (c->lock = qb__staging_share(c->folder, c->job, anew)) >= 0;
@@ -110,7 +110,7 @@ qb_status qb__checkpoint_open(const char *output, bool resume, double every, boo
                     c->folder, output);
 }
 
-/* What we wrote, and what was left half written. */
+/* Our files, complete or incomplete. */
 static void empty(const qb__checkpoint *c) {
     qb__recover(c->folder, true, c->env);
     DIR *list = opendir(c->folder);
@@ -123,7 +123,7 @@ static void empty(const qb__checkpoint *c) {
 void qb__checkpoint_drop(qb__checkpoint *c) {
     struct stat about;
     if (c->lock < 0) return;
-    if (fstat(c->lock, &about) == 0 && about.st_nlink > 0) { /* no other rank has been here */
+    if (fstat(c->lock, &about) == 0 && about.st_nlink > 0) { /* no other rank has removed it */
         char *name = qb__join(c->folder, "lock");
         empty(c);
         if (name) unlink(name);
@@ -149,9 +149,9 @@ static qb_status path_of(const qb__checkpoint *c, const qb__checkpoint_slab *sla
     return (size_t)n < room ? QB_OK : qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", c->folder);
 }
 
-/* ---- taking up ---- */
+/* ---- resume ---- */
 
-/* *state: what a file holds, as a number that no other state of the slab has; -1: it is not there. */
+/* *state: a number that identifies a file's state among those of the slab; -1: no file. */
 static qb_status peek(const char *path, const qb__checkpoint_slab *slab, double *state) {
     struct stat about;
     qb__checkpoint_found found = QB__FOUND_NOTHING;
@@ -163,7 +163,7 @@ static qb_status peek(const char *path, const qb__checkpoint_slab *slab, double 
     return status;
 }
 
-/* The latest that each has among its two, or -1. */
+/* The latest state that all have among their two files, or -1. */
 static double common(const double *states, int ranks) {
     double latest = -1;
     for (int own = 0; own < 2; own++) {
@@ -178,7 +178,7 @@ static qb_status look_together(const qb__checkpoint *c, const char *path, const 
                                double *state) {
     char next[PATH_MAX];
     double own[2] = {-1, -1};
-    const bool can = c->lock >= 0; /* a folder that one rank does not see holds nothing for the others either */
+    const bool can = c->lock >= 0; /* if one rank does not see the folder, no rank uses it */
     qb_status status = path_of(c, slab, next_one, next, sizeof next);
     if (can && status == QB_OK) status = peek(path, slab, &own[0]);
     if (can && status == QB_OK) status = peek(next, slab, &own[1]);
@@ -215,9 +215,9 @@ qb_status qb__checkpoint_load(qb__checkpoint *c, qb__checkpoint_slab *slab) {
     return QB_OK;
 }
 
-/* ---- keeping ---- */
+/* ---- save ---- */
 
-/* The folder, ours and without anything of another run; what is taken up stays in it. */
+/* Prepare the folder without anything of another run; resumed files stay in it. */
 static qb_status begin(qb__checkpoint *c) {
     bool anew;
     if (c->lock >= 0) return QB_OK;
@@ -251,7 +251,7 @@ static qb_status write_as(qb__checkpoint *c, const qb__checkpoint_slab *slab, co
     return status == QB_OK ? publish(path, slab) : status;
 }
 
-/* Once all have written the next one, it takes the place of the one before; else none does. */
+/* When all ranks have written the next file, it replaces the previous one; otherwise none does. */
 static qb_status replace_together(const qb__checkpoint *c, const qb__checkpoint_slab *slab, qb_status mine) {
     char path[PATH_MAX], next[PATH_MAX];
     double lack = mine != QB_OK;
@@ -277,7 +277,8 @@ static void save(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
     c->every = 0;
 }
 
-/* Of those that turn together once any of them is due; where they cannot agree on it, the next exchange says why. */
+/* For slabs that sweep together, when it is time for any of them; if they cannot agree, the next exchange gives the
+ * reason. */
 static bool is_due(const qb__checkpoint *c, bool due) {
     double any = due && c->folder && c->every > 0;
     if (c->halo && !c->asked) return false;
@@ -292,7 +293,7 @@ void qb__checkpoint_swept(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
     if (is_due(c, !slab->stopped && qb__now() - c->saved >= c->every)) save(c, slab);
 }
 
-/* Images are small beside what they cost, but short jobs leave no trace. */
+/* Images are small compared with their cost, but short jobs leave no files. */
 void qb__checkpoint_done(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
     if (is_due(c, c->all && (c->lock >= 0 || qb__now() - c->saved >= c->every))) save(c, slab);
 }

@@ -21,17 +21,17 @@ static const char magic[WORD] = "qb descent 4\n";
 typedef struct head {
     char magic[WORD];
     uint64_t bytes; /* of the file */
-    uint64_t hash;  /* of all behind the head */
+    uint64_t hash;  /* of everything after the head */
     uint64_t job;   /* bytes of JSON */
     uint64_t turns;
-    char stopped[WORD]; /* "": it descends */
+    char stopped[WORD]; /* "": still running */
 } head;
 
-/* One after the other, hashed as they pass. */
+/* Parts of a file, hashed as they are read or written. */
 typedef struct stream {
     int fd;
     const char *path;
-    uint64_t at, bytes, hash; /* bytes: of the file that is read */
+    uint64_t at, bytes, hash; /* bytes: size of the file being read */
 } stream;
 
 static qb_status put(void *self, void *data, size_t bytes) {
@@ -66,7 +66,7 @@ static qb_status pass_state(const qb__checkpoint_slab *slab, bool into, qb__icd_
                        : qb__icd_stack_state(slab->stack, into, piece, to);
 }
 
-/* ---- whose it is ---- */
+/* ---- check of the job ---- */
 
 static qb_status check_job(stream *s, const head *h, const char *job) {
     char *then;
@@ -95,7 +95,7 @@ static bool is_head(const head *h, uint64_t bytes) {
            bytes >= sizeof *h && h->job <= JOB_MOST;
 }
 
-/* As far as the job's end. */
+/* Read up to the end of the job's text. */
 static qb_status open_file(const char *path, const qb__checkpoint_slab *slab, stream *s, head *h) {
     struct stat about;
     *s = (stream){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .path = path};

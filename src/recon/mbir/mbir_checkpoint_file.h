@@ -5,17 +5,17 @@
 #include "recon/iterative/solver.h"
 #include "recon/mbir/icd/icd_stack.h"
 
-/* A slab's file, in this machine's byte order: a head, the job's JSON, the trace, and then the stack's pieces or the images.
- * The head's hash is of all behind it. */
+/* A slab's file, in this machine's byte order: a head, the job's JSON, the trace, and then the stack's pieces or the
+ * images. The head has the hash of everything after it. */
 
-/* The slab in hand. */
+/* The current slab. */
 typedef struct qb__checkpoint_slab {
-    size_t first, slices, image; /* its slices; voxels of one */
-    const char *job;             /* what it belongs to: the text of a JSON object */
-    qb__icd_trace *trace;        /* room for `most` turns */
+    size_t first, slices, image; /* its slices; voxels of a slice */
+    const char *job;             /* its job: the text of a JSON object */
+    qb__icd_trace *trace;        /* room for `most` sweeps */
     int turns, most;
-    const char *stopped; /* NULL: it has not */
-    /* State of a slab that descends; both NULL when it is done. */
+    const char *stopped; /* NULL: still running */
+    /* Pieces of a running slab; both NULL when it is finished. */
     qb__icd_stack *stack;
     const qb__solve_state *state;
     float *images; /* images of a finished slab: [slices][image] */
@@ -23,13 +23,13 @@ typedef struct qb__checkpoint_slab {
 
 typedef enum qb__checkpoint_found { QB__FOUND_NOTHING, QB__FOUND_TURNING, QB__FOUND_DONE } qb__checkpoint_found;
 
-/* Whether a file in that folder is a checkpoint of a descent, of any version. */
+/* True if a file in that folder is a checkpoint of a descent, of any version. */
 bool qb__checkpoint_is(int folder, const char *name);
-/* What it holds, once it is whole and of this job, and of how many turns. */
+/* Read its state and number of sweeps, after a check that it is complete and of this job. */
 qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found,
                               int *turns);
 qb_status qb__checkpoint_read(const char *path, qb__checkpoint_slab *slab);
-/* To `fresh`, and on the disk; `path` is for words. */
+/* Write it to `fresh`, flushed to the disk; `path` is for messages. */
 qb_status qb__checkpoint_write(const char *fresh, const char *path, const qb__checkpoint_slab *slab);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A descent on coarser voxels, for another one to begin with. */
+/* A descent on coarser voxels, as the start of another descent. */
 #include "recon/mbir/mbir_coarse.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "recon/mbir/mbir_noise.h"
 
 enum { LEAST = 8, LEAST_BY_ITSELF = 24 };
-static const double enough = 0.001; /* the change, and the fall of the cost, at which a level may have done its part */
+static const double enough = 0.001; /* change, and decrease of the cost, at which a level may stop */
 
-/* ---- what there is ---- */
+/* ---- levels ---- */
 
-/* Also of voxels at the edge that reach into the circle but for their middle. */
+/* Includes voxels at the edge that reach into the circle, but not with their centre. */
 static double radius_of(const qb__mbir *m, size_t level) {
     return ldexp(m->settings.radius, -(int)level) + (level ? 0.5 : 0);
 }
@@ -28,7 +28,7 @@ qb_grid qb__mbir_grid_of(const qb__mbir *m, size_t level) {
     return grid;
 }
 
-/* What it leaves to the next one costs that four times as much: twice as many, which is half of the time. */
+/* An equit of the next finer level costs four times as much: twice as many equits here take half of its time. */
 static int equits_of(const qb__mbir *m, size_t level) {
     const double many = 1000, own = m->settings.equits;
     return (int)fmin(ldexp(own, (int)level), fmax(own, many));
@@ -47,8 +47,8 @@ static qb_status decide_level(qb__mbir *m, size_t level) {
     return qb__fail_in(status, "--coarse %zu", level);
 }
 
-/* Unless asked otherwise: where views are fewer than a fourth of the voxels of a side, or leave a tenth of the half turn out, what
- * they say little of is settled over long distances, and only slowly on small voxels. */
+/* Default: if views are fewer than a fourth of the voxels per side, or leave out a tenth of the half turn, structures
+ * over long distances are poorly determined and converge slowly on small voxels. */
 static qb_status levels_by_itself(const qb__mbir *m, size_t side, size_t *levels) {
     const size_t views = m->geometry.views;
     size_t *order = NULL;
@@ -82,7 +82,7 @@ qb_status qb__mbir_coarse_decide(qb__mbir *m) {
                         levels, LEAST, m->grid.n[0], m->grid.n[1]);
     for (m->coarse.levels = 0; m->coarse.levels < levels && status == QB_OK; m->coarse.levels += status == QB_OK)
         status = decide_level(m, m->coarse.levels + 1);
-    return asked || status == QB_NO_MEMORY ? status : QB_OK; /* else with as many as can be */
+    return asked || status == QB_NO_MEMORY ? status : QB_OK; /* otherwise with as many levels as possible */
 }
 
 void qb__mbir_coarse_release(qb__mbir *m) {
@@ -90,7 +90,7 @@ void qb__mbir_coarse_release(qb__mbir *m) {
     m->coarse.levels = 0;
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 size_t qb__mbir_coarse_stack_bytes(const qb__mbir *m, size_t slices, int threads) {
     size_t most = 0;
@@ -116,10 +116,10 @@ int qb__mbir_coarse_equits(const qb__mbir *m) {
 typedef struct refining {
     const float *from;
     float *to;
-    size_t few[2], n[2]; /* along x and y, coarse and fine: both around the same middle */
+    size_t few[2], n[2]; /* along x and y, coarse and fine: both with the same centre */
 } refining;
 
-/* Between which coarse voxels the middle of a fine one lies, and how near to the second. */
+/* The coarse voxels on both sides of a fine voxel's centre, and the weight of the second. */
 static float place(size_t i, size_t n, size_t few, size_t *first, size_t *second) {
     const double at = ((double)i - ((double)n - 1) / 2) / 2 + ((double)few - 1) / 2;
     const double inside = fmin(fmax(at, 0), (double)few - 1);
@@ -146,7 +146,7 @@ static void refine_slice(void *context, size_t slice, int worker) {
     }
 }
 
-/* *image of a level becomes that of the next. */
+/* Convert *image of a level to the grid of the next. */
 static qb_status refine(const qb__mbir *m, const qb__mbir_coarse *c, size_t level, float **image) {
     const qb__system_matrix *few = &m->coarse.level[level - 1].matrix,
                             *more = level > 1 ? &m->coarse.level[level - 2].matrix : &m->matrix;
@@ -159,9 +159,9 @@ static qb_status refine(const qb__mbir *m, const qb__mbir_coarse *c, size_t leve
     return QB_OK;
 }
 
-/* ---- a level ---- */
+/* ---- one level ---- */
 
-/* How far it is nobody is told: it is a small part of the whole. */
+/* No progress is reported, because it is a small part of the whole. */
 static qb_status descend(qb__mbir_level *l, size_t level, qb__mbir_coarse *c, const qb__icd_given *given,
                          float *image) {
     const size_t voxels = l->matrix.nx * l->matrix.ny;

@@ -4,42 +4,44 @@
 
 #include "recon/mbir/mbir.h"
 
-/* --coarse N: a slab first descends on voxels of 2^N times the side, until little changes and the cost falls little, then on ones of
- * half that side, begun with its image, and so on to the volume's own (svmbir's max_resolutions). What few views, or views of a part of the
- * turn, leave open over long distances is settled where an equit costs a fourth or less. Slices, views and columns are the volume's; sigma_y
- * grows by sqrt 2 a level, as by voxels that are given as large. A level may take 2^level times as many equits as the volume: at most as
- * long as that all together. */
+/* --coarse N: a slab first descends on voxels of 2^N times the side, until the changes and the decrease of the cost are
+ * small, then on voxels of half that side, starting with its image, and so on to the volume's own (svmbir's
+ * max_resolutions). Structures over long distances, which few or limited views determine poorly, converge where an
+ * equit costs a fourth or less. Slices, views and columns are the volume's; sigma_y grows by sqrt 2 per level, as for
+ * voxels of that size. A level may take 2^level times as many equits as the volume, which takes at most as long as the
+ * volume. */
 
 /* The grid of a level; 0 = the volume's own. */
 qb_grid qb__mbir_grid_of(const qb__mbir *m, size_t level);
 /* After grid, start, images and kernel. */
 qb_status qb__mbir_coarse_decide(qb__mbir *m);
 void qb__mbir_coarse_release(qb__mbir *m);
-/* Bytes of the largest stack that comes before the volume's, and of the image that this begins with. */
+/* Bytes of the largest stack of the coarser levels, and of the start image of the volume. */
 size_t qb__mbir_coarse_stack_bytes(const qb__mbir *m, size_t slices, int threads);
 size_t qb__mbir_coarse_image_bytes(const qb__mbir *m, size_t slices);
-/* The most that any level may take, the volume's own included. */
+/* Upper limit of the equits of any level, including the volume's own. */
 int qb__mbir_coarse_equits(const qb__mbir *m);
-/* What a slab's levels came to, the finest first. */
+/* Results of a slab's levels, the finest first. */
 typedef struct qb__mbir_came_to {
-    double equits, rest; /* rest: as a trace's */
+    double equits, rest; /* rest: see the trace */
     const char *stopped;
 } qb__mbir_came_to;
 
 typedef struct qb__mbir_coarse {
-    /* Room for slices on a level's voxels, from whoever descends on the volume's. */
+    /* Buffers for a level, from the engine that descends on the volume's voxels. */
     qb_status (*stack)(void *self, qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
                        qb__icd_stack **stack);
     void *self;
-    const qb__icd_settings *settings; /* the volume's, with sigma_x and sigma_y */
+    const qb__icd_settings *settings; /* those of the volume, with sigma_x and sigma_y */
     const qb_env *env;
     qb__pool *pool;
     size_t slices;
-    qb__icd_trace *trace; /* room, as for the volume's own */
+    qb__icd_trace *trace; /* room as for the volume's own trace */
     qb__mbir_came_to came[QB__MBIR_LEVELS];
 } qb__mbir_coarse;
 
-/* Of a slab's lines and weights [slice][y][x] for the volume's own descent to begin with; *image: qb__free it. */
+/* The start image for the volume's own descent, from a slab's line integrals and weights [slice][y][x]; release *image
+ * with qb__free. */
 qb_status qb__mbir_coarse_run(qb__mbir *m, qb__mbir_coarse *c, const qb__icd_given *given, float **image);
 
 #endif

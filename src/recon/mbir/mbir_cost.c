@@ -8,8 +8,7 @@
 #include "recon/mbir/icd/icd_bands.h"
 #include "recon/mbir/mbir_descent.h"
 
-/* How fast updates are beside those of a matrix that is computed as it goes: by what was measured of both, else as
- * listed. */
+/* Speed of updates relative to those with a matrix computed on the fly: from measurements of both, else built in. */
 static double times_fly(qb_mbir_matrix kind) {
     const double fly = qb__rate(QB__RATE_ICD_FLY, 1e9);
     if (kind == QB_MATRIX_BYTES) return qb__rate(QB__RATE_ICD_BYTES, 1.4e9) / fly;
@@ -35,12 +34,12 @@ static double start_turns(const voxels_of *v, double groups, int threads) {
     return ((v->back ? 2 : 1) * fmax(shared, 1.0 / threads) + apart) / 3;
 }
 
-/* Slice by slice, all threads at one. Where that was not measured: updates of a single slice beside those of sixteen,
- * priors one by one. Columns are gone through as often as groups' are. */
+/* Slice by slice, with all threads on one slice. Without measurements: updates of a single slice relative to those of
+ * sixteen, priors one by one. Columns are visited as often as for groups. */
 static qb__mbir_cost cost_of_few(const qb__mbir *m, const voxels_of *v, size_t slices, int threads) {
     static const double single = 0.26, starting = 0.7, together = 2, fan = 1.5;
     const double voxels = count_of(v) * (double)slices,
-                 shape = v->matrix->footprints.wx ? fan : 1; /* a fan's shadow is shaped anew each time */
+                 shape = v->matrix->footprints.wx ? fan : 1; /* footprints of a fan are computed anew each time */
     const double entries = shape * (double)(qb__round_up(v->matrix->footprints.taps, 4) * m->info->views) * voxels;
     const double busy = fmin(threads, (double)qb__icd_slicewise_at_once(v->matrix->nx, v->matrix->ny));
     const double updates = entries / qb__rate(QB__RATE_ICD_SINGLE, qb__speed(&m->variant->head) * single);
@@ -69,7 +68,7 @@ qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t sl
     return cost_at(m, &own, kind, slices, threads);
 }
 
-/* The first settles what there is to settle, those after it what is left at their edges. */
+/* The first sweep does most of the work, later ones the remaining edges. */
 double qb__mbir_level_equits(const qb__mbir *m, size_t i) {
     enum { FIRST = 40, LATER = 15 };
     return fmin(m->coarse.level[i].settings.equits, i + 1 == m->coarse.levels ? FIRST : LATER);

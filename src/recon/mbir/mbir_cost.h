@@ -4,14 +4,14 @@
 
 #include "recon/mbir/mbir.h"
 
-/* Seconds of a descent on the CPU, by the rates of planner/rates.h: of making a matrix that is kept, once; of
- * the start and of an equit of a slab. An equit of slices that know of each other takes turns: not all
- * threads have a group (icd_stack.h). */
+/* Seconds of a descent on the CPU, by the rates of planner/rates.h: for a matrix that is kept, once; for the start and
+ * for an equit of a slab. Slices that are neighbours in the prior are updated in turns, so not all threads have a group
+ * (icd_stack.h). */
 typedef struct qb__mbir_cost {
     double matrix, start, equit;
 } qb__mbir_cost;
 qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t slices, int threads);
-/* Seconds of a slab on coarser voxels before. */
+/* Seconds of a slab's coarser levels. */
 double qb__mbir_coarse_seconds(const qb__mbir *m, size_t slices, int threads);
 
 /* Equits that forecasts assume for level i of coarser voxels. */

@@ -16,11 +16,11 @@ static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const 
     const qb_mbir_matrix kind = matrix == &d->m->matrix ? d->m->kind : QB_MATRIX_FLY;
     qb_status status = qb__icd_stack_create(matrix, kind, settings, slices, d->run->pool, stack);
     if (matrix->cache_told[0]) qb__warn(d->run->env, "%s" QB__CODE("matrix-cache"), matrix->cache_told);
-    matrix->cache_told[0] = '\0'; /* once */
+    matrix->cache_told[0] = '\0'; /* warn only once */
     return status;
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 static qb__room memory(void *state, const qb__cut *cut) {
     const qb__mbir_descent *d = state;
@@ -46,7 +46,7 @@ static double seconds(void *state, const qb__cut *cut) {
     return seconds_by(d, d->m->kind, cut);
 }
 
-/* What the matrix would need where it is not kept: into `facts` if that fits. */
+/* Memory for a matrix that is not kept: into `facts` if it fits. */
 static void offer_fly(const qb__mbir_descent *d, const qb__cut *least, qb__job_facts *facts) {
     qb__mbir_descent fly = *d;
     qb__mbir m = *fly.m;
@@ -58,7 +58,8 @@ static void offer_fly(const qb__mbir_descent *d, const qb__cut *least, qb__job_f
              "--matrix fly computes what it would keep, and needs %.1f MiB", (double)need / 1048576);
 }
 
-/* The cut to begin with; what the frame holds beside the engine's share is about lines and images again. */
+/* The cut to begin with; the frame's memory besides the engine's share is about that of line integrals and images once
+ * more. */
 static bool has_room(const qb__mbir_descent *d, const qb__cut *cut, const qb__room *cap) {
     const qb__mbir *m = d->m;
     const size_t lines = m->info->views * m->info->columns, image = m->grid.n[0] * m->grid.n[1];
@@ -66,7 +67,7 @@ static bool has_room(const qb__mbir_descent *d, const qb__cut *cut, const qb__ro
     return need + need / 8 <= cap->host;
 }
 
-/* Of those that give the same bits; memory is not spent on little, nor on what nobody has measured. */
+/* Of those that give the same bits; memory is not spent for small gains, nor without measurements. */
 static void choose_matrix(qb__mbir_descent *d, const qb__cut_space *space) {
     static const double worth = 0.9;
     qb__mbir *m = d->m;
@@ -113,7 +114,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     return QB_OK;
 }
 
-/* ---- what is said ---- */
+/* ---- facts and report ---- */
 
 static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     static const char *const kinds[] = {"auto", "fly", "bytes", "floats"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a model-based reconstruction does whoever descends: a slab is prepared as a whole, then it descends. */
+/* The work of a model-based reconstruction on any engine: a slab is prepared as a whole, then it descends. */
 #include "recon/mbir/mbir_descent.h"
 
 #include <math.h>
@@ -87,7 +87,7 @@ static size_t weight_rows(const qb__mbir *m, size_t slices) {
     return m->terms.weights_file ? m->info->views * slices * m->info->columns : 0;
 }
 
-/* With what the data say. */
+/* With the values found in the data. */
 static qb__icd_settings settings_of(const qb__mbir *m) {
     qb__icd_settings settings = m->settings;
     settings.prior.sigma = m->images.proximal ? m->measured.sigmas.p : m->measured.sigmas.x;
@@ -95,9 +95,9 @@ static qb__icd_settings settings_of(const qb__mbir *m) {
     return settings;
 }
 
-/* ---- descending ---- */
+/* ---- descent ---- */
 
-/* What must be the same for a checkpoint to go on: options, what the data said, and the data. */
+/* What must be equal for a checkpoint to be used: options, values found in the data, and the data. */
 static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, const void *lines, char **text) {
     const qb__mbir *m = d->m;
     const size_t data = m->info->views * slab->slices * m->info->columns * sizeof(float);
@@ -137,7 +137,7 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
     return t->status != QB_OK;
 }
 
-/* A fan is not back-projected by the transposed matrix: its voxels' distances from the source would be left out. */
+/* A fan is not back-projected by the transposed matrix, which lacks the voxels' distances from the source. */
 static qb_status begin_in_fan(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given,
                               float **images) {
     if (!d->m->rays || !given->filter || given->images) return QB_OK;
@@ -153,7 +153,7 @@ static qb_status stack_of_level(void *self, qb__system_matrix *matrix, const qb_
     return d->stack(d, matrix, settings, slices, stack);
 }
 
-/* What coarser voxels come to is what it begins with. */
+/* The image from coarser voxels is the start. */
 static qb_status begin_coarsely(qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given,
                                 float **image) {
     d->coarsely = d->m->coarse.levels > 0;
@@ -171,7 +171,7 @@ static qb_status begin_coarsely(qb__mbir_descent *d, const qb__checkpoint_slab *
     return status;
 }
 
-/* From the start, or from where a checkpoint is. */
+/* From the start, or from a checkpoint. */
 static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool resumed, const float *lines) {
     qb__mbir *m = d->m;
     const size_t first = slab->first - m->first_row;
@@ -205,14 +205,14 @@ out:
     return status;
 }
 
-/* All that is solved for is prepared by now, where it is one slab, of one process: whether anything of it counts need not
- * wait for the end. */
+/* Everything is prepared by now if there is one slab and one process: truncation and outliers can be reported before
+ * the end. */
 static qb_status check_values(const qb__mbir_descent *d) {
     const bool all = d->m->cut.slabs == 1 && qb__comm_count(qb__comm_of(d->run->env)) == 1;
     return all ? qb__prepare_check(d->m->info->path, d->run->counts, qb__pool_threads(d->run->pool)) : QB_OK;
 }
 
-/* Without weights there is nothing to say it with. Of slabs where all was measured they are spared. */
+/* Without weights they are made, unless all values of the slab were measured. */
 static qb_status weigh_masked(qb__mbir_descent *d) {
     const qb__mbir *m = d->m;
     d->settings.weighting = m->settings.weighting;
@@ -310,7 +310,7 @@ int qb__mbir_descent_stages(void *state, const qb__cut *cut, qb__slot_maker *sou
     return 2;
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 size_t qb__mbir_voxels(const qb__mbir *m) { return qb__icd_pixels(m->grid.n[0], m->grid.n[1], m->settings.radius); }
 
@@ -325,7 +325,7 @@ size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stac
 
 /* ---- life ---- */
 
-/* One of several ranks keeps also its only slab: it is done before the job is. */
+/* One of several ranks also saves its only slab, because it finishes before the job. */
 static qb_status open_checkpoint(qb__mbir_descent *d, const qb__cut *cut) {
     qb__mbir *m = d->m;
     const qb_mbir_options *o = m->options;

@@ -6,7 +6,7 @@
 #include "recon/mbir/mbir_coarse.h"
 #include "recon/mbir/mbir_masked.h"
 
-/* What the engines of qb mbir share; each engine's state begins with it. */
+/* Shared by the engines of qb mbir; each engine's state begins with it. */
 typedef struct qb__mbir_descent {
     qb__mbir *m;
     int threads;
@@ -30,11 +30,11 @@ typedef struct qb__mbir_descent {
     bool coarsely;          /* there were descents on coarser voxels */
     cJSON *slabs;           /* report of each slab */
     size_t unfinished;      /* slabs whose cost is forecast to fall by 1 % or more */
-    double rest;            /* largest forecast fall, as a share of the cost */
+    double rest;            /* largest forecast decrease, relative to the cost */
     double change;          /* largest change of a slab's image in its last sweep */
 } qb__mbir_descent;
 
-/* The settings of the plan. If a slab has unmeasured lines, weights are needed even where the plan has none. */
+/* The settings of the plan. If a slab has masked values, weights are needed even if the plan has none. */
 static inline qb__icd_settings qb__mbir_settings(const qb__mbir_descent *d) {
     qb__icd_settings settings = d->m->settings;
     if (d->settings.weighting == QB__WEIGH_MEASURED) settings.weighting = QB__WEIGH_MEASURED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a descent came to, for the report, and whether it had come to its end. */
+/* The report of a descent, and whether it had converged. */
 #include "recon/mbir/mbir_descent.h"
 
 #include <math.h>
@@ -34,14 +34,14 @@ static void note_reference(const qb__mbir_descent *d, const qb__checkpoint_slab 
     for (int i = 0; rmse && i < of->turns; i++) cJSON_AddItemToArray(rmse, cJSON_CreateNumber(d->trace[i].rmse));
 }
 
-/* What a level left is not seen in how the cost falls after it. */
+/* The remaining error of a level does not show in the later decrease of the cost. */
 static double rest_of(const qb__mbir_descent *d, const qb__checkpoint_slab *of) {
     double rest = of->turns ? d->trace[of->turns - 1].rest : 0;
     for (size_t i = 0; d->coarsely && i < d->m->coarse.levels; i++) rest = fmax(rest, d->coarse.came[i].rest);
     return rest;
 }
 
-/* In the stage's thread, and what is lost here nobody sees who prints the report in another. */
+/* Runs on the stage's thread: check allocation failures here, because the flag is per thread. */
 qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of) {
     cJSON *slab = cJSON_CreateObject();
     cJSON *equits = cJSON_AddArrayToObject(slab, "equits"), *change = cJSON_AddArrayToObject(slab, "change"),
@@ -69,7 +69,7 @@ qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkp
 
 /* ---- the whole ---- */
 
-/* After few equits the cost may still fall by any share of it, so that its forecast says nothing. */
+/* After few equits the cost may still fall by any amount, so that the forecast means nothing. */
 void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, int enough, const char * or) {
     if (rest < 0.995)
         qb__warn(env,
@@ -84,7 +84,7 @@ void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double ch
             equits, 100 * change, enough, or);
 }
 
-/* Loops around proximal maps mean to stop early. */
+/* Loops around proximal maps stop early by intent. */
 static void warn_of_rest(const qb__mbir_descent *d) {
     const qb__mbir *m = d->m;
     if (d->unfinished && !m->images.proximal)

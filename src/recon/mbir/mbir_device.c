@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device as an engine of qb mbir: slices live there while they descend; the CPU prepares and filters. */
+/* A device as an engine of qb mbir: slices stay there during the descent; the CPU prepares and filters. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "recon/mbir/mbir_descent.h"
 
 typedef struct on_device {
-    qb__mbir_descent descent; /* first */
+    qb__mbir_descent descent; /* must be the first member */
     qb__icd_size size;
     qb__device_pick pick;
 } on_device;
@@ -32,7 +32,7 @@ static qb__icd_size size_of(const qb__mbir *m, const qb__system_matrix *matrix, 
                           m->options->deterministic};
 }
 
-/* Coarser voxels that the kernel cannot have are the CPU's. */
+/* Coarser voxels that the kernel cannot process are computed by the CPU. */
 static bool is_for_device(const on_device *gpu, const qb__system_matrix *matrix, const qb__icd_settings *settings) {
     const qb__icd_size size = size_of(gpu->descent.m, matrix, settings);
     return !variant_of(gpu)->head.unusable(qb__device_info_of(gpu->pick.device), &size, gpu->pick.choice.values);
@@ -47,7 +47,7 @@ static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const 
                                    qb__mbir_all(d->m), d->run->pool, stack);
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 static qb__icd_room room_of(const on_device *gpu, const qb__cut *cut) {
     const qb__mbir *m = gpu->descent.m;
@@ -56,7 +56,7 @@ static qb__icd_room room_of(const on_device *gpu, const qb__cut *cut) {
                               qb__mbir_all(m));
 }
 
-/* One after another. */
+/* Levels one after another. */
 static qb__icd_room with_levels(const on_device *gpu, const qb__cut *cut, qb__icd_room most) {
     const qb__mbir *m = gpu->descent.m;
     for (size_t i = 0; i < m->coarse.levels; i++) {
@@ -80,14 +80,14 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return room;
 }
 
-/* Equits of the volume's own voxels that those before come to, and their starts. */
+/* Equits of the volume's own voxels with the same cost as the coarser levels, and their starts. */
 static double equits_of_levels(const qb__mbir *m) {
     double sum = 0;
     for (size_t i = 0; i < m->coarse.levels; i++) sum += ldexp(qb__mbir_level_equits(m, i) + 1.5, -2 * (int)(i + 1));
     return sum;
 }
 
-/* Lines go up twice, filtered and as they are. */
+/* Line integrals are uploaded twice, filtered and unfiltered. */
 static double seconds(void *state, const qb__cut *cut) {
     const on_device *gpu = state;
     const qb__mbir *m = gpu->descent.m;
@@ -129,7 +129,7 @@ static qb__question question_of(const on_device *gpu) {
                           .id = m->options->kernel};
 }
 
-/* Why this job stays on the CPU; NULL = it can go to the device. */
+/* Why this job stays on the CPU; NULL = the device can take it. */
 static const char *not_for_devices(const on_device *gpu) {
     const qb__mbir *m = gpu->descent.m;
     if (m->options->matrix == QB_MATRIX_BYTES || m->options->matrix == QB_MATRIX_FLOATS)
@@ -164,7 +164,7 @@ out:
     return status;
 }
 
-/* ---- what is said ---- */
+/* ---- facts and report ---- */
 
 static void facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     qb__facts_of_pick(facts, &((on_device *)state)->pick, "",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A fan beam's geometry, and the image that its descent begins with. */
+/* A fan beam's geometry, and the start image of its descent. */
 #include "recon/mbir/mbir_fan.h"
 
 #include <math.h>
@@ -20,9 +20,9 @@
 enum { LINE = 16, BRICK = 16 }; /* floats of a cache line; voxel rows of a task */
 static const double degrees = 57.29577951308232;
 
-/* ---- what there is ---- */
+/* ---- geometry ---- */
 
-/* Of fans one above the other those in the plane of the source, which are like all others. */
+/* Of a stack of fans, the one in the plane of the source, which is like all others. */
 static qb_geometry in_a_plane(const qb__mbir *m) {
     qb_geometry g = *m->rays;
     g.apart = false;
@@ -58,12 +58,12 @@ out:
     return status;
 }
 
-/* How far from the axis voxels that may change are, mm. */
+/* Distance in mm from the axis of the voxels that may change. */
 static double reach_of(const qb__mbir *m) {
     return m->grid.voxel[0] * fmin(m->settings.radius, hypot((double)m->grid.n[0], (double)m->grid.n[1]) / 2);
 }
 
-/* The geometry's numbers, for the provenance; of one that does not see the axis there are none. */
+/* The geometry's numbers for the provenance; none if it does not see the axis. */
 static qb_status note_geometry(const qb__mbir *m, cJSON *json) {
     const qb_geometry seen = in_a_plane(m);
     char *text;
@@ -95,10 +95,11 @@ out:
     return status;
 }
 
-/* As wide as what the bent one sees of it. */
+/* As wide as the part that the curved detector sees. */
 static qb_status unbend(qb__mbir *m) {
     const qb_geometry *g = &m->geometry;
-    const double steepest = 1.3; /* radians from the middle, at which columns are fourteen times as far apart */
+    /* radians from the middle, where the columns of the plane are fourteen times as far apart */
+    const double steepest = 1.3;
     double low = 0, high = 0;
     for (size_t v = 0; v < g->views; v++) {
         const qb__curve curve = qb__curve_of_view(g, v);
@@ -122,7 +123,7 @@ static qb_status unbend(qb__mbir *m) {
     return status;
 }
 
-/* Parts of the turn that were not measured make a poorer beginning, no more. */
+/* Missing parts of the turn only make the start worse. */
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env) {
     qb_status status = m->geometry.radius > 0 ? unbend(m) : qb__geometry_copy(&m->geometry, &m->flat.screen);
     if (status != QB_OK) return status;
@@ -159,7 +160,7 @@ static const qb__bp_cone_window only_row = {0, 1};
 
 static size_t row_floats(size_t columns) { return qb__round_up(columns, LINE); }
 
-/* A view's line as the screen sees it: between columns of a bent detector, nothing beyond. */
+/* A view's row on the plane: interpolated between columns of a curved detector, zero outside. */
 static void screen_line(const qb__mbir *m, size_t view, const float *line, float *to) {
     if (!(m->geometry.radius > 0)) {
         memcpy(to, line, m->flat.screen.columns * sizeof *to);
@@ -210,7 +211,7 @@ static void place(const qb__mbir *m, const qb__matrix *from, double (*to)[12]) {
         }
 }
 
-/* Of a single plane: kernels for circles take vectors of slices, and would be twenty times as slow. */
+/* Of a single plane: kernels for circles use vectors of slices and would be twenty times as slow. */
 static qb_status choose(projecting *p) {
     const qb__question question = {.operation = QB__BP_CONE,
                                    .problem = &p->problem,

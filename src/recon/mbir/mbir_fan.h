@@ -4,19 +4,19 @@
 
 #include "recon/mbir/mbir.h"
 
-/* qb mbir of a fan beam: the detector row, or the few rows, whose rays stay within a slice each of a cone-beam geometry
- * (geometry/fan_plane.h). Voxels, weights, prior and descent are those of a parallel beam; shadows are a fan's
- * (cpu/icd/icd.h), and what it begins with is the middle plane's Feldkamp, Davis and Kress. */
+/* qb mbir of a fan beam: the detector row, or the few rows, of a cone-beam geometry whose rays stay within a slice each
+ * (geometry/fan_plane.h). Voxels, weights, prior and descent are those of a parallel beam; footprints are a fan's
+ * (cpu/icd/icd.h), and the start is an FDK reconstruction of the middle plane. */
 
 /* Check that the scan fits the geometry of the options, and make the grid of all its rows. */
 qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env);
-/* Find the geometry of the plane and the positions of slices, once the rows and the extent of voxels are known. */
+/* Find the geometry of the plane and the positions of slices, after the rows and the extent of voxels are known. */
 qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json, qb_geometry *flat);
 /* Prepare the start by filtered back-projection: weights and filter. */
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env);
 void qb__mbir_fan_release(qb__mbir *m);
 
-/* Additional bytes of a descent that begins so. */
+/* Additional bytes for this start. */
 size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices);
 /* Make the start image on the coarsest voxels; release *images with qb__free. */
 qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,

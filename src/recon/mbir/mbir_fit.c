@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a given image belongs to the scan. A wrong image is named only together with what makes it fit. */
+/* Check that a given image belongs to the scan. A wrong image is reported together with the correction that makes it
+ * fit. */
 #include "recon/mbir/mbir_fit.h"
 
 #include <math.h>
@@ -15,8 +16,8 @@
 
 enum { VIEWS = 12, COLUMNS = 48 }; /* rays of a sampled row */
 
-/* How the image is read: axis j of the volume is axis from[j] of the image, mirrored if bit j of `flip` is set, and moved by
- * shift[j] voxels. */
+/* Reading of the image: axis j of the volume is axis from[j] of the image, mirrored if bit j of `flip` is set, and
+ * moved by shift[j] voxels. */
 typedef struct reading {
     int from[3], flip;
     long shift[3];
@@ -33,12 +34,12 @@ typedef struct looking {
     const qb__mbir_sample *sample;
     const float *voxels;
     const reading *as;
-    size_t slice; /* of rays within a slice: its number */
+    size_t slice; /* its number, if rays stay within a slice */
     bool flat;    /* each detector row sees one slice */
     double a, l;  /* sums of the current ray */
 } looking;
 
-/* Adds a voxel's share of the ray. */
+/* Add a voxel's share of the ray. */
 static void tap(void *context, size_t voxel, double weight) {
     looking *l = context;
     const size_t *n = l->m->grid.n, nx = n[0], ny = n[1];
@@ -72,7 +73,8 @@ static void integrate(looking *l, size_t view, size_t row, size_t column) {
     l->l *= length;
 }
 
-/* How far the scan's centre of mass lies from the image's in this view, in mm at the axis: one equation for the shift. */
+/* Distance in this view between the centres of mass of scan and image, in mm at the axis: one equation for the
+ * shift. */
 static void add_view(const looking *l, size_t view, const double mass[2], const double moment[2], sums *s) {
     const qb_view *v = &l->m->geometry.view[view];
     const double pitch = sqrt(v->u[0] * v->u[0] + v->u[1] * v->u[1] + v->u[2] * v->u[2]);
@@ -111,21 +113,21 @@ static sums compare(looking *l, const reading *as) {
     return s;
 }
 
-/* Squared distances from the scan, as a share of the scan's square. */
+/* Squared distances from the scan, relative to the scan's square. */
 static double distance(const sums *s) { return (s->yy - 2 * s->ya + s->aa) / s->yy; }
 static double scaled_distance(const sums *s) { return s->aa > 0 ? (s->yy - s->ya * s->ya / s->aa) / s->yy : 1; }
 
-/* Of water * (1 + image / 1000), with the best water. */
+/* For water * (1 + image / 1000), with the best value of water. */
 static double hu_distance(const sums *s, double *water) {
     const double yb = s->yl + s->ya / 1000, bb = s->ll + s->al / 500 + s->aa / 1e6;
     *water = bb > 0 ? yb / bb : 0;
     return bb > 0 ? (s->yy - yb * yb / bb) / s->yy : 1;
 }
 
-/* ---- what makes it fit ---- */
+/* ---- corrections ---- */
 
 typedef struct remedy {
-    double distance; /* of the mended image */
+    double distance; /* of the corrected image */
     char text[128];
 } remedy;
 
@@ -134,7 +136,7 @@ static void take(remedy *best, double distance, const char *text) {
     snprintf(best->text, sizeof best->text, "%s", text);
 }
 
-/* Units are wrong by much; less than three times may be a volume that holds a part of the object. */
+/* A wrong unit is a large factor; a factor below three may be a volume with only a part of the object. */
 static void try_scale(const sums *s, float least, remedy *best) {
     const double scale = s->aa > 0 ? s->ya / s->aa : 1;
     char text[128];
@@ -172,7 +174,7 @@ static void try_turned(looking *l, remedy *best) {
     }
 }
 
-/* Where the centres of mass say, in voxels; false if they say nothing. */
+/* The shift from the centres of mass, in voxels; false if they tell nothing. */
 static bool centred_at(const sums *s, const double *voxel, long shift[2]) {
     const double(*a)[3] = s->shift, determinant = a[0][0] * a[1][1] - a[0][1] * a[1][0];
     if (!(fabs(determinant) > 0)) return false;
@@ -185,7 +187,7 @@ static bool centred_at(const sums *s, const double *voxel, long shift[2]) {
     return true;
 }
 
-/* From there on to the nearest minimum: mass near the border of the detector pulls the centres. */
+/* Continue to the nearest minimum, because mass near the detector's border moves the centres. */
 static void try_moved(looking *l, const sums *s, remedy *best) {
     enum { STEPS = 24 };
     reading as = {.from = {0, 1, 2}};
@@ -209,7 +211,7 @@ static void try_moved(looking *l, const sums *s, remedy *best) {
     take(best, distance(&at), text);
 }
 
-/* ---- the verdict ---- */
+/* ---- result ---- */
 
 static float least_of(const qb_array *array) {
     const float *x = array->data;

@@ -12,9 +12,9 @@ typedef struct qb__mbir_sample {
     double limit; /* larger line integrals are outliers */
 } qb__mbir_sample;
 
-/* Compare the line integrals of the images that are given (--start, --prox, --reference) with those of the scan along some
- * thousand rays. Warns of an image of another scale, unit, orientation or place where the mended image fits much better.
- * QB_BAD_INPUT for a start that is much farther from the scan than zeros are. */
+/* Compare the line integrals of the given images (--start, --prox, --reference) with those of the scan along some
+ * thousand rays. Warns of an image with another scale, unit, orientation or position if the corrected image fits much
+ * better. QB_BAD_INPUT for a start that is much farther from the scan than zeros. */
 qb_status qb__mbir_fit_check(const qb__mbir *m, const qb__mbir_sample *sample, const qb_env *env);
 
 #endif

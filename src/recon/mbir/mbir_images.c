@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images that a descent is given: what voxels are pulled toward, where they begin, and what they are compared with. */
+/* Given images of a descent: proximal image, start, and reference. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 static bool is_given(const qb__mbir_image *image) { return image->path || image->array; }
 
-/* ---- what there is ---- */
+/* ---- files and arrays ---- */
 
 /* An image in Hounsfield units needs --hu. */
 static qb_status note_units(const qb__mbir *m, const qb_array_info *info, qb__mbir_image *image) {
@@ -25,7 +25,7 @@ static qb_status note_units(const qb__mbir *m, const qb_array_info *info, qb__mb
                     image->path);
 }
 
-/* Where the file states its voxels. Many programs write a size of 1 that means nothing. */
+/* The position of voxels that a file states. Many programs write a size of 1 without meaning. */
 static void check_place(const qb__mbir *m, const qb_array_info *info, const qb__mbir_image *image, const qb_env *env) {
     const double *voxel = m->grid.voxel, *offset = m->grid.offset;
     const bool known = m->rays || m->info->pixel_size > 0;
@@ -58,14 +58,14 @@ static qb_status shape_of(qb__mbir *m, qb__mbir_image *image, const qb_env *env,
     return note_units(m, &found, image);
 }
 
-/* A look at it now, as at weights. */
+/* Check it now, as weights are. */
 static qb_status look(qb__mbir *m, qb__mbir_image *image, const qb_env *env) {
     const size_t *n = m->grid.n;
     char name[QB__TENSOR_NAME] = "";
     size_t shape[3] = {0};
     qb_status status = shape_of(m, image, env, name, shape);
     if (isnan(m->center) && !m->options->size.count)
-        return status; /* how wide it is the axis says, which is yet to be found */
+        return status; /* its width depends on the axis, which is not known yet */
     if (status != QB_OK || (shape[0] == n[2] && shape[1] == n[1] && shape[2] == n[0])) return status;
     return qb__fail(QB_BAD_INPUT, "%s %s has %zu x %zu x %zu voxels along z, y and x, the volume %zu x %zu x %zu",
                     image->option, image->array ? name : image->path, shape[0], shape[1], shape[2], n[2], n[1], n[0]);
@@ -104,7 +104,7 @@ size_t qb__mbir_images_bytes(const qb__mbir *m) {
     return count * m->grid.n[0] * m->grid.n[1] * m->grid.n[2] * sizeof(float);
 }
 
-/* ---- their voxels ---- */
+/* ---- voxels ---- */
 
 static qb_status copy(const qb__mbir_image *image, qb_array *array) {
     qb__source *source;
@@ -130,7 +130,7 @@ static qb_status check_voxels(const qb__mbir *m, const qb__mbir_image *image) {
     return QB_OK;
 }
 
-/* Hounsfield units to 1/mm. */
+/* Convert Hounsfield units to 1/mm. */
 static void convert(double water, qb_array *array) {
     float *x = array->data;
     for (size_t i = 0; i < qb_array_count(array); i++) x[i] = (float)(water + water / 1000 * (double)x[i]);

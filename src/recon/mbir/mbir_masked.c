@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was not measured: how much of a slab, and that it weighs nothing. */
+/* Masked values of a slab: their number, and weights of 0. */
 #include "recon/mbir/mbir_masked.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/status.h"
 
-enum { SAMPLE = 1 << 19 }; /* a third of as many, at least, say how large values are */
+enum { SAMPLE = 1 << 19 }; /* at least a third of as many values decide the usual size */
 
 typedef struct finding {
     const float *lines;
@@ -18,15 +18,15 @@ typedef struct finding {
     size_t slices, columns;
     qb__icd_weighting weighting;
     double limit;
-    uint32_t *gone;    /* [view * slices + slice] of columns */
+    uint32_t *gone;    /* [view * slices + slice] number of masked columns */
     struct seen *seen; /* [view] */
 } finding;
 
-/* What was measured of a view. */
+/* The measured values of a view. */
 typedef struct seen {
-    size_t low, high;     /* where the extremes are, of the lines */
-    uint64_t far, counts; /* beyond the limit; of these, what weighs something, ... */
-    size_t first[2];      /* ... and where the first of each is */
+    size_t low, high;     /* positions of the extremes in the line integrals */
+    uint64_t far, counts; /* beyond the limit; with a weight among these, ... */
+    size_t first[2];      /* ... and the first of each */
 } seen;
 
 static void see(seen *s, const float *lines, size_t at) {
@@ -34,7 +34,7 @@ static void see(seen *s, const float *lines, size_t at) {
     if (!(lines[s->high] >= lines[at])) s->high = at;
 }
 
-/* It counts when its pull, weight times value, is not next to nothing beside that of a value around 1. */
+/* It matters if weight times value is not negligible compared with that of a value around 1. */
 static void see_far(seen *s, const finding *f, size_t at) {
     const float y = f->lines[at], weight = f->weights ? f->weights[at] : qb__icd_weigh(f->weighting, y);
     const bool counts = !(fabs((double)weight * (double)y) < 1e-3);
@@ -104,7 +104,7 @@ static void see_all(const finding *f, size_t views, size_t row, qb__mbir_masked 
              all.high % f->columns);
 }
 
-/* By how much more a slice's views count in the start for those without a value; 0 when none has any. */
+/* Factor of a slice's views in the start to replace those without a value; 0 if none has any. */
 static float more_of(const qb__mbir *m, const finding *f, size_t slice) {
     double all = 0, some = 0;
     for (size_t view = 0; view < m->info->views; view++) {
@@ -121,7 +121,7 @@ static bool is_empty(const qb__mbir *m, const finding *f, size_t slice) {
     return true;
 }
 
-/* No voxel of such a slice would ever move. */
+/* No voxel of such a slice would ever change. */
 static qb_status check_slices(const qb__mbir *m, const finding *f, size_t row) {
     size_t first = 0, empty = 0;
     for (size_t s = f->slices; s-- > 0;) {

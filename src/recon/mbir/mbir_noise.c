@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How noisy line integrals are, by their own differences, and what sigma_y follows from it. */
+/* Noise of line integrals, from their own differences, and the resulting sigma_y. */
 #include "recon/mbir/mbir_noise.h"
 
 #include <math.h>
@@ -17,15 +17,15 @@ typedef struct differences {
 
 typedef struct looking {
     const float *lines, *weights;
-    const size_t *order; /* the view before, the view, the one after */
+    const size_t *order; /* the view before, the view, the view after */
     size_t columns;
-    double limit, least; /* rays of more have met something */
+    double limit, least; /* larger values are outliers; larger ones have met the object */
     differences met, air;
 } looking;
 
 static bool counts(const looking *l, size_t at) { return l->weights[at] > 0 && fabs((double)l->lines[at]) <= l->limit; }
 
-/* Of nine rays; their mean, of which the difference does not depend, says whether they have met something. */
+/* The mean of nine rays, on which the difference does not depend, decides whether they have met the object. */
 static void look_at(looking *l, size_t column) {
     static const float times[3] = {1, -2, 1};
     const float length = 6; /* of the mask's nine numbers */
@@ -46,14 +46,14 @@ static void look_at(looking *l, size_t column) {
 }
 
 static double noise_of(const differences *d) {
-    static const double quarter = 0.31864; /* of a normal distribution's sizes lies below */
+    static const double quarter = 0.31864; /* a quarter of the absolute values of a normal distribution is smaller */
     uint64_t below = 0;
     size_t bin = 0;
     while (bin < QB__SIZE_BINS && below + d->seen[bin] <= d->count / 4) below += d->seen[bin++];
     return d->count ? qb__size_of_bin(bin) / quarter : 0;
 }
 
-/* Mean size of what counts, and of what has met something w e^y. */
+/* Mean absolute value of weighted line integrals, and mean of w e^y behind the object. */
 static double mean_size(const looking *l, size_t count, double *grown) {
     double mean = 0, measured = 0, sum = 0, met = 0;
     for (size_t i = 0; i < count; i++) {
@@ -90,7 +90,7 @@ double qb__mbir_noise(const float *lines, const float *weights, size_t sinograms
     return photons && l.air.count >= ENOUGH ? fmin(noise, noise_of(&l.air) * sqrt(grown)) : noise;
 }
 
-/* ---- what follows from it ---- */
+/* ---- result ---- */
 
 double qb__mbir_sigma_y(double noise, double information, double prior, bool cone) {
     static const double free = 3, power = 0.6;
@@ -110,7 +110,7 @@ static int by_angle(const void *a, const void *b) {
     return l->view < r->view ? -1 : 1;
 }
 
-/* Directions of rays, which are the same after half a turn. A gap that several views would have filled was not measured. */
+/* Directions of rays, which repeat after half a turn. A gap for several views was not measured. */
 static double covered(around *sorted, size_t count) {
     enum { FEW = 5 };
     const double most = FEW * M_PI / (double)count;
@@ -130,7 +130,8 @@ qb_status qb__mbir_views_around(const qb__mbir *m, double *views, size_t *order)
     const qb_status status = qb__alloc(count, sizeof *sorted, &sorted);
     if (status != QB_OK) return status;
     for (size_t v = 0; v < count; v++) {
-        const double *along = m->geometry.view[v].source; /* or where rays come from, which is along them, too */
+        /* or the direction from the source, which is along the rays, too */
+        const double *along = m->geometry.view[v].source;
         sorted[v] = (around){atan2(along[1], along[0]), v};
     }
     qsort(sorted, count, sizeof *sorted, by_angle);

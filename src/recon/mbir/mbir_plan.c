@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a model-based reconstruction will do: axis, grid, prior, weights, start, kernel. */
+/* Plan of a model-based reconstruction: axis, grid, prior, weights, start, kernel. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     return QB_OK;
 }
 
-/* Ranks part slices anywhere where each of them sees what is beside its own, else whole groups of them. */
+/* Ranks divide slices anywhere if each of them can read its neighbours' slices, else in whole groups. */
 static qb_status share_slices(qb__mbir *m, qb__comm *comm, qb__decision *decision) {
     const size_t slices = m->grid.n[2], ranks = (size_t)qb__comm_count(comm);
     const bool joined = ranks > 1 && slices > 1 && m->settings.prior.interslice > 0;
@@ -208,7 +208,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     QB__TRY(qb__mbir_images_decide(m, env));
     if (m->images.proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));
-    if (!m->terms.weights_file) /* that file gives the weights of all samples */
+    if (!m->terms.weights_file) /* a file has the weights of all values */
         QB__TRY(qb__truncation_check_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY,
                                           &decision->ends));
     decision->axis_found = m->looked;
@@ -218,7 +218,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     if (!m->terms.weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
         decision->levels.opaque = m->options->weights;
     decision->levels.negative = m->options->no_positivity;
-    m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or as the CPU likes it */
+    m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or the CPU's choice */
     if (m->options->matrix_cache && m->options->matrix == QB_MATRIX_FLY)
         status = qb__fail(QB_BAD_ARGUMENT, "--matrix fly keeps no matrix: leave --matrix-cache %s out",
                           m->options->matrix_cache);

@@ -4,8 +4,8 @@
 
 #include "recon/mbir/mbir.h"
 
-/* --reference: the rms difference from an image after each sweep, over all voxels of a slab (and of all ranks that share the descent), as
- * qb compare computes it for outputs. */
+/* --reference: the rms difference from an image after each sweep, over all voxels of a slab (and of all ranks that
+ * share the descent), as qb compare computes it for outputs. */
 
 bool qb__mbir_has_reference(const qb__mbir *m);
 /* rmse of `slices` slices from `first` on, in the output's units; `room` holds one slice. Collective over ranks that share the descent. */

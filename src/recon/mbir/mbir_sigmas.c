@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told from the numbers before anything is computed: weights of a file, sigma_x and sigma_y. */
+/* Values found in the data before computing: weights of a file, sigma_x and sigma_y. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ double qb__mbir_limit(const float *lines, size_t count, size_t step) {
     return fmax(25, 5 * qb__size_of_bin(bin + 1));
 }
 
-/* A ray has met something when it lost more than 5 % of the mean; one that was not measured, NaN, has not. */
+/* A ray has met the object if it lost more than 5 % of the mean; a masked one, NaN, has not. */
 qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, size_t count, double width,
                                    double relative_voxel, double sharpness, double snr_db) {
     const double limit = qb__mbir_limit(lines, count, 1);
@@ -73,7 +73,7 @@ static qb_status load_weights(qb__mbir *m, const qb__running *run) {
     return QB_OK;
 }
 
-/* Noise of line integrals, and sigma_y by it. */
+/* Noise of line integrals, and sigma_y from it. */
 static qb_status look_at_noise(const qb__mbir *m, const float *lines, const float *weights, size_t rows,
                                qb__mbir_sigmas *usual) {
     const double voxel = m->grid.voxel[0];
@@ -93,7 +93,7 @@ out:
     return status;
 }
 
-/* From a few rows of the scan, the same ones whatever the cut; of ranks each brings those of its own slices. */
+/* From a few rows of the scan, the same for every cut; each rank contributes those of its own slices. */
 static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas *usual, qb__mbir_sigmas *told) {
     const bool by_noise = isnan(m->options->snr_db);
     qb__comm *comm = qb__comm_of(run->env);
@@ -133,8 +133,8 @@ out:
     return status;
 }
 
-/* Their squares, and those of differences that are small beside them, are numbers in 32 bits: 1e-38 is next to none. Nothing would
- * move, or all overflow. */
+/* Their squares, and those of much smaller differences, must be normal 32-bit numbers. Otherwise nothing would change,
+ * or all would overflow. */
 static qb_status check_size(const qb__mbir *m) {
     static const double least = 1e-17;
     const qb_mbir_options *o = m->options;
@@ -155,7 +155,7 @@ static qb_status check_size(const qb__mbir *m) {
 typedef struct scale {
     const char *name, *knob;
     double value, usual;
-    bool smooths; /* the image, the larger it is */
+    bool smooths; /* a larger value gives a smoother image */
 } scale;
 
 static void warn_of(const scale *s, const qb_env *env) {
@@ -170,8 +170,9 @@ static void warn_of(const scale *s, const qb_env *env) {
              s->name, fmin(to, from), fmax(to, from), s->smooths ? "(units of the data)" : "(1/mm)", s->knob);
 }
 
-/* What lies so far from the usual is mostly of other units. On the smooth side an edge of the whole attenuation is beyond
- * 100 sigma_x and gone; on the other nothing changes any more from some ten times on, so that who wants no prior may well ask for it. */
+/* A value so far from the usual is probably in other units. On the smooth side an edge of the full attenuation beyond
+ * 100 sigma_x disappears; on the other side nothing changes any more beyond about ten times, so a larger value may be
+ * meant as no prior. */
 static void check_usual(const qb__mbir *m, const qb__mbir_sigmas *usual, const qb_env *env) {
     const scale scales[] = {{"x", "--sharpness", m->measured.sigmas.x, usual->x, false},
                             {"y", "--snr-db", m->measured.sigmas.y, usual->y, true}};

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A histogram of floats by their size |y|: 32 bins an octave, what is infinite in one more. Floats are ordered as their bits are. */
+/* A histogram of floats by |y|: 32 bins per octave, and one for infinite values. Floats are ordered as their bits. */
 enum { QB__SIZE_SHIFT = 18, QB__SIZE_BINS = 0x7f800000 >> QB__SIZE_SHIFT };
 
 static inline uint32_t qb__size_bin(float value) {
@@ -14,7 +14,7 @@ static inline uint32_t qb__size_bin(float value) {
     return (bits & 0x7fffffff) >> QB__SIZE_SHIFT;
 }
 
-/* Where a bin begins. */
+/* Lower limit of a bin. */
 static inline double qb__size_of_bin(size_t bin) {
     const uint32_t bits = (uint32_t)(bin < QB__SIZE_BINS ? bin : QB__SIZE_BINS) << QB__SIZE_SHIFT;
     float value;

@@ -4,7 +4,8 @@
 
 #include "recon/mbir/mbir.h"
 
-/* The parts of the cost, from the options into m->settings and m->terms.weights_file; nothing of a file but its shape is read. */
+/* The terms of the cost, from the options into m->settings and m->terms.weights_file; of files only the shape is
+ * read. */
 qb_status qb__mbir_weights_decide(qb__mbir *m);
 qb_status qb__mbir_prior_decide(qb__mbir *m);
 /* --start as a number: m->terms.is_number, m->terms.constant. */

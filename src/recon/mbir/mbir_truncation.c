@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured beside the volume: how much, and what takes it in. */
+/* Attenuation measured outside the volume: its amount, and the volume that includes it. */
 #include "recon/mbir/mbir_truncation.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "base/status.h"
 #include "geometry/ray_misses.h"
 
-/* A view's rays that meet the volume, and those on either side of it that do not. */
+/* A view's rays that hit the volume, and those on either side of it that do not. */
 enum { LEFT, MET, RIGHT, PARTS };
 typedef struct part {
     double sum, size; /* of y, of |y| */
-    double step;      /* of squares of differences between columns */
+    double step;      /* squares of differences between columns */
     uint64_t count, steps;
 } part;
 
@@ -31,7 +31,7 @@ static bool misses(const qb__mbir *m, size_t view, size_t column) {
                           m->settings.radius * m->grid.voxel[0], true);
 }
 
-/* Those columns that the volume is seen in: first to end - 1. */
+/* The columns that see the volume: first to end - 1. */
 static void look_at_row(const looking *l, size_t view, size_t row, size_t first, size_t end) {
     const part *before = NULL;
     for (size_t c = 0; c < l->columns; c++) {
@@ -60,8 +60,8 @@ static void look_at_view(void *context, size_t view, int worker) {
     for (size_t s = 0; s < l->slices; s++) look_at_row(l, view, view * l->slices + s, first, end);
 }
 
-/* As far to both sides of the volume's middle as the detector reaches to one, by how many columns a voxel is wide there. (Rays of
- * a fan's flat detector come nearer to each other the farther out they are: then it is a little more than must be.) */
+/* A volume as wide, to both sides, as the detector sees to its wider side, in units of a voxel's width in columns. (On
+ * the flat detector of a fan, rays are closer together farther out: then it is slightly larger than necessary.) */
 static size_t width_for(const qb__mbir *m, size_t view) {
     const qb__footprints *s = &m->matrix.footprints;
     const double x = ((double)m->grid.n[0] - 1) / 2, y = ((double)m->grid.n[1] - 1) / 2;
@@ -78,9 +78,9 @@ static size_t width_for(const qb__mbir *m, size_t view) {
     return (size_t)ceil(2 * fmax(h + 0.5, (double)m->info->columns - 0.5 - h) / each - 1e-6);
 }
 
-/* What lies beside an object is around zero: of all rays on a side, the sum is no more than its noise may be, which shows from
- * column to column, or, where the open beam is not quite what it was, less than 5 % of what rays through the volume have in the
- * mean, from which on rays have met something (qb__mbir_sigmas_of()). */
+/* Outside an object, values are around zero: the sum over all rays on a side is below its noise, which is estimated
+ * from differences between columns, or, if the open beam is inaccurate, below 5 % of the mean of rays through the
+ * volume, the limit above which rays have met the object (qb__mbir_sigmas_of()). */
 static bool is_something(const part *p, double mean) {
     const double count = (double)p->count, noise = p->steps ? p->step / (2 * (double)p->steps) : 0;
     return p->count && p->sum > 0.05 * mean * count && p->sum > 3 * sqrt(count * noise);

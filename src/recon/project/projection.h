@@ -29,7 +29,7 @@ typedef struct qb__projection {
     bool left; /* the engine reads the voxels in place */
 } qb__projection;
 
-/* What a caller gives besides the options: the geometry of the volume's file, or an array in memory. */
+/* Input of a caller besides the options: the geometry of the volume's file, or an array in memory. */
 typedef struct qb__projection_given {
     const qb_geometry_options *place;
     const qb_tensor *volume;
@@ -43,7 +43,7 @@ qb_status qb__projection_request(const qb__request *request, const qb_env *env, 
 /* Pixels of a view. */
 static inline size_t qb__projection_pixels(const qb__projection *p) { return p->scan.rows * p->scan.columns; }
 
-/* Number of voxel planes that a ray crosses, along the axis with most planes. */
+/* Largest number of voxel planes that a ray crosses along its axis. */
 double qb__projection_samples(const qb__projection *p);
 
 /* The slab and the block of a chunk. */
@@ -53,7 +53,7 @@ typedef struct qb__projection_piece {
 } qb__projection_piece;
 qb__projection_piece qb__projection_piece_of(const qb__projection *p, size_t chunk);
 
-/* The stage that projects, without what the engine sets: `self`, run and forecast. */
+/* Fill in the stage that projects, except what the engine sets: `self`, run and forecast. */
 qb__stage qb__projection_stage(const qb__projection *p, const qb__cut *cut);
 
 /* Bytes of the buffer for slices from the file. */
@@ -61,9 +61,9 @@ size_t qb__projection_raw_bytes(const qb__projection *p, const qb__cut *cut);
 
 /* ---- rows of the method's table ---- */
 
-/* Refuse a volume whose values look like Hounsfield units, unless stated otherwise. */
+/* Refuse a volume whose values look like Hounsfield units, unless the options or the file say so. */
 qb_status qb__projection_look(const qb__projection *p, const qb_env *env);
-/* Warn where rays pass beyond the first or last slice and the object goes on there. */
+/* Warn if rays pass outside the first or last slice and the object continues there. */
 qb_status qb__projection_ends(const qb__projection *p, const qb_env *env);
 qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
                                 qb__decision *decision);
@@ -72,7 +72,7 @@ void qb__projection_release(void *plan);
 int qb__projection_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__projection_open(void *plan, const qb__cut *cut);
 void qb__projection_close(void *plan, bool named);
-/* Whether the volume's numbers are attenuations in float32 that need no conversion. */
+/* True if the volume's values are attenuations in float32 that need no conversion. */
 bool qb__projection_plain(const qb__projection *p);
 void qb__projection_delegate_reading(qb__projection *p, bool left); /* left: the opened engine reads in place */
 

@@ -12,7 +12,7 @@
 
 static const char what[] = "the volume";
 
-/* What describes a scan from a file describes this one. */
+/* The options that describe a scan from a file describe this one. */
 static const qb_simulate_options in_memory = {.geometry = "in memory"};
 
 static qb_status take_geometry(qb__projection *p, const qb_geometry *geometry) {
@@ -21,7 +21,7 @@ static qb_status take_geometry(qb__projection *p, const qb_geometry *geometry) {
     return status == QB_OK ? qb__simulate_adopt(&p->scan, &p->asked) : status;
 }
 
-/* What geometry and volume state already. */
+/* Values that geometry and volume state already. */
 static const char *said_twice(const qb_project_options *o, const qb_grid *grid) {
     return o->views                                    ? "views"
            : o->angles                                 ? "angles"

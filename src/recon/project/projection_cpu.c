@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU as an engine of the projection: a block of views gathers the slabs of the volume. The work
- * inside a slab is the projector's, on its own threads. */
+/* The CPU as an engine of the projection: the slabs of the volume are added to a block of views. The work inside a slab
+ * is the projector's, on its own threads. */
 #include <math.h>
 #include <string.h>
 
@@ -16,12 +16,12 @@ typedef struct on_cpu {
     size_t value_bytes; /* of a pixel in the file */
     /* while running */
     const qb_env *env;
-    float *sums; /* of the block of views in hand */
+    float *sums; /* of the current block of views */
 } on_cpu;
 
-/* ---- what a cut costs ---- */
+/* ---- cost of a cut ---- */
 
-/* The whole volume and 64 to 16 views at a time; else single layers and evenly many views. */
+/* The whole volume and 64 to 16 views at a time; else single layers and an even number of views. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     enum { MANY = 64, FEW = 16 };
     const size_t all = ((const on_cpu *)state)->p->scan.views;
@@ -42,9 +42,9 @@ static double compute_seconds(const on_cpu *cpu, const qb__cut *cut) {
            cpu->threads;
 }
 
-/* With guesses that need be right to a factor of two: a core packs a voxel in 1 ns, for each block of
- * views anew; files pass at 1.5 and 1 GB/s. Slabs are read while others are projected, which is not
- * counted: on a slow disk reading again is what takes longest, so a volume that fits stays. */
+/* With built-in rates that must be right within a factor of two: a core packs a voxel in 1 ns, for each block of views
+ * again; files pass at 1.5 and 1 GB/s. Slabs are read while others are projected, which is not counted: on a slow disk
+ * reading again takes longest, so a volume that fits is kept. */
 static double seconds(void *state, const qb__cut *cut) {
     const on_cpu *cpu = state;
     const qb__projection *p = cpu->p;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A device as an engine of the projection: a block of views gathers the slabs of the volume, as on the CPU; the sums
- * stay on the device until the block is whole. A volume that is one slab goes up once. */
+/* A device as an engine of the projection: the slabs of the volume are added to a block of views, as on the CPU; the
+ * sums stay on the device until the block is complete. A volume of one slab is uploaded once. */
 #include <math.h>
 #include <string.h>
 
@@ -17,8 +17,8 @@ typedef struct on_device {
     qb__joseph_problem problem;
     qb__device_pick pick;
     /* while running */
-    qb__projection *reading;  /* the same as p, to leave reading to this here */
-    qb__device_arrays arrays; /* used in place */
+    qb__projection *reading;  /* the same as p, writable: the engine may take over reading */
+    qb__device_arrays arrays; /* arrays used in place */
     const qb__running *run;
     qb__joseph_most most;
     qb__queue *queue;
@@ -47,26 +47,26 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return room;
 }
 
-/* The volume, where its numbers need no conversion. */
+/* The volume, if its values need no conversion. */
 static qb__tensor_device *volume_there(const on_device *d) {
     return qb__projection_plain(d->p) ? qb__device_array_on(qb__tensor_device_of(d->p->source), d->pick.device) : NULL;
 }
 
-/* Bytes of the volume, which goes up once for each block where it has no room as a whole. */
+/* Bytes of uploads of the volume: once per block if it does not fit as a whole. */
 static double bytes_up(const on_device *d, const qb__cut *cut) {
     return (double)slice_bytes(d) * (double)d->p->grid.n[2] * (cut->slabs > 1 ? (double)cut->blocks : 1);
 }
 
 static double pixels_of(const on_device *d) { return (double)d->p->scan.views * (double)qb__projection_pixels(d->p); }
 
-/* All that the one stage does. */
+/* Work of the only stage. */
 static double project_seconds(const on_device *d, const qb__cut *cut) {
     const double up = volume_there(d) ? 0 : bytes_up(d, cut) / d->pick.costs.up,
                  down = 4 * pixels_of(d) / d->pick.costs.down;
     return d->pick.choice.seconds + up + down + 1e-4 * (double)cut->blocks * (double)cut->slabs;
 }
 
-/* With the CPU's guesses for files (projection_cpu.c). */
+/* With the CPU's built-in rates for files (projection_cpu.c). */
 static double seconds(void *state, const qb__cut *cut) {
     const on_device *d = state;
     const qb__projection *p = d->p;
@@ -127,7 +127,7 @@ static qb_status take(const on_device *d, const qb__projection_piece *k) {
     return qb__tensor_device_take(d->arrays.from, d->queue, &block, d->plain, 0);
 }
 
-/* A block's views to where they belong. */
+/* Copy a block's views to their destination. */
 static qb_status put(const on_device *d, const qb__projection_piece *k, void *out) {
     const size_t views = k->view1 - k->view0, image[] = {d->p->scan.columns, d->p->scan.rows};
     if (d->arrays.to) return qb__device_arrays_put(&d->arrays, d->queue, d->plain, 0, k->view0, views, image);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume ends half way between its last slice and the air beyond: rays that pass there see less and less of it. */
+/* A volume fades out over half a slice beyond the middle of its last slice: rays there are too weak. */
 #include <math.h>
 
 #include "base/log.h"
@@ -8,7 +8,7 @@
 #include "quickbeam/io.h"
 #include "recon/project/projection.h"
 
-/* The mean size of a slice's values, in a few of its rows. */
+/* The mean absolute value of a slice, from a few of its rows. */
 static qb_status mean_of(const qb__projection *p, size_t z, void *raw, float *row, double *mean) {
     enum { ROWS = 16 };
     const qb__source *source = p->source;
@@ -30,12 +30,12 @@ static double rows_beyond(const qb__projection *p, const qb_geometry_info *about
     const double rows = (double)p->scan.rows, pitch = about->field_height / rows;
     const double outer = side * about->field_z + 0.5 * (rows - 1) * pitch;
     const double last = side * p->grid.offset[2] + 0.5 * (double)(p->grid.n[2] - 1) * p->grid.voxel[2];
-    const double ROUNDING = 0.02; /* rows */
+    const double ROUNDING = 0.02; /* in rows */
     return pitch > 0 ? fmin(ceil((outer - last) / pitch - ROUNDING), rows) : 0;
 }
 
 qb_status qb__projection_ends(const qb__projection *p, const qb_env *env) {
-    const double PART = 0.02; /* of what the slice in the middle holds */
+    const double PART = 0.02; /* of the middle slice */
     const size_t columns = p->grid.n[0], last = p->grid.n[2] - 1;
     qb_geometry_info about = {.struct_size = sizeof about};
     void *raw = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Hounsfield units look like no attenuation: air is -1000. */
+/* Hounsfield units do not look like attenuation: air is -1000. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "quickbeam/io.h"
 #include "recon/project/projection.h"
 
-/* How many of the values are far below 0, in a few rows of the slice in the middle. */
+/* Number of values far below 0 in a few rows of the middle slice. */
 static qb_status look(const qb__projection *p, void *raw, float *row, double *share) {
     enum { ROWS = 16 };
     const qb__source *source = p->source;

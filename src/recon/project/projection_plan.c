@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a projection will do: volume, scan, kernel, slabs, blocks of views, forecast. */
+/* Plan of a projection: volume, scan, kernel, slabs, blocks of views, forecast. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "planner/choose.h"
 #include "recon/project/projection.h"
 
-/* Readers forgive a lack of memory for what a file only may have beside it: voxel size, place. */
+/* Readers ignore a lack of memory for optional data of a file: voxel size, position. */
 static qb_status open_volume(qb__projection *p) {
     size_t failed = qb__allocations_failed();
     qb_status status = qb__source_open(p->volume, p->options->dataset, &p->source);
@@ -35,7 +35,7 @@ static qb_status check_volume(const qb__projection *p) {
     return QB_OK;
 }
 
-/* Without mm, a parallel beam is measured in voxels. */
+/* Without mm, a parallel beam has voxels as its unit. */
 static qb_status decide_grid(qb__projection *p, const qb_env *env) {
     const qb_numbers *offset = &p->options->offset, voxels = qb__voxels(p->options->voxel, &p->options->voxels);
     const char *geometry = p->place.geometry;
@@ -59,7 +59,7 @@ static qb_status decide_grid(qb__projection *p, const qb_env *env) {
     return QB_OK;
 }
 
-/* A scan as qb simulate would make it, of a detector and pixels that suit the volume. */
+/* A scan as qb simulate would make it, with a detector and pixels that suit the volume. */
 static qb_status decide_scan(qb__projection *p, const qb_env *env) {
     const qb_project_options *o = p->options;
     const qb_geometry_options *g = &p->place;
@@ -95,7 +95,7 @@ double qb__projection_samples(const qb__projection *p) {
     return qb__operation_of(QB__PROJECT_JOSEPH)->updates(&problem);
 }
 
-/* The table behind the choice. */
+/* The table of the kernel's choice. */
 static void add_why(const qb__projection *p, cJSON *plan) {
     const qb__joseph_problem problem = qb__project_problem(&p->projector->geometry, &p->grid);
     const qb__question question = {

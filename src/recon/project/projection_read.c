@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a chunk is, and the stage that reads its slices as attenuations. */
+/* The chunks, and the stage that reads slices as attenuations. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/project/projection.h"
@@ -23,7 +23,7 @@ static size_t slice_raw(const qb__projection *p) {
     return p->grid.n[0] * p->grid.n[1] * qb_dtype_size(p->source->dtype);
 }
 
-/* Slices in float32 go where they belong at once. */
+/* float32 slices are read directly to their destination. */
 size_t qb__projection_raw_bytes(const qb__projection *p, const qb__cut *cut) {
     if (p->source->dtype == QB_F32) return 0;
     return qb__smaller(RAW_BYTES / slice_raw(p) + 1, cut->slices) * slice_raw(p);
@@ -44,7 +44,7 @@ void qb__projection_close(void *plan, bool named) {
     p->raw = NULL;
 }
 
-/* What stored numbers stand for: integers of ours have a scale, Hounsfield units are relative. */
+/* Meaning of stored numbers: integers of quickbeam have a scale, Hounsfield units are relative. */
 static void to_attenuation(const qb__projection *p, float *values, size_t count) {
     const double *scale = p->source->scale;
     const double hu = p->options->hu;
@@ -59,7 +59,7 @@ bool qb__projection_plain(const qb__projection *p) { return p->source->dtype == 
 
 void qb__projection_delegate_reading(qb__projection *p, bool left) { p->left = left; }
 
-/* A volume that is one slab stays in the ring's only slot for all blocks of views. */
+/* A volume of one slab stays in the ring's only slot for all blocks of views. */
 static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker, (void)in;
     qb__projection *p = self;

@@ -40,11 +40,12 @@ typedef struct qb__icd_settings {
     double pull;         /* coefficient of the pull toward an image, instead of the prior; 0 = none */
     qb__icd_weighting weighting;
     double sigma_y;      /* weights are divided by its square */
-    bool positive, skip; /* no voxel below zero; skip zeros among zeros in two sweeps of three */
-    double radius;       /* voxels farther than this from the middle of the grid stay zero; in voxels */
-    int equits;          /* maximum; an equit is as many updates as there are voxels */
-    double
-        stop; /* stop once voxels change by less than this share of their mean and the forecast fall of the cost is below it; 0 = never */
+    bool positive, skip; /* keep voxels >= 0; skip zeros among zeros in two sweeps of three */
+    double radius;       /* in voxels: voxels farther than this from the centre of the grid stay 0 */
+    int equits;          /* maximum; an equit is one update per voxel */
+    /* stop if voxels change by less than this share of their mean and the forecast decrease of the cost is smaller; 0 =
+     * never */
+    double stop;
     uint64_t seed;            /* of the order of tiles */
     bool supervoxels;         /* CPU: one slice after another, each by all threads (icd_bands.h) */
     const qb__icd_halo *halo; /* neighbouring slices on other ranks; NULL = none */
@@ -55,7 +56,8 @@ typedef struct qb__icd_trace {
     double equits; /* so far, mean over all slices */
     double change; /* mean |x' - x| / mean |x| of the group that changed most */
     double cost;   /* cost of the whole stack */
-    double rest; /* forecast remaining fall of the cost, as a share of it (icd_fall.h), of the group with the largest */
+    /* forecast remaining decrease of the cost (icd_fall.h), relative to it, of the group with the largest */
+    double rest;
     double rmse; /* distance to the watcher's reference image; 0 = none */
 } qb__icd_trace;
 
@@ -81,7 +83,7 @@ size_t qb__icd_stack_bytes(const qb__system_matrix *matrix, const qb__icd_settin
 typedef struct qb__icd_room {
     size_t device, host;
 } qb__icd_room;
-/* Groups on the CPU, and how many rounds of threads an equit takes. */
+/* Groups on the CPU, and the number of rounds of threads that an equit takes. */
 typedef struct qb__icd_rounds {
     size_t groups, turns;
 } qb__icd_rounds;
@@ -89,36 +91,37 @@ qb__icd_rounds qb__icd_stack_rounds(const qb__icd_settings *settings, size_t sli
 qb__icd_room qb__icd_stack_room(const qb__icd_device_variant *variant, const int *values,
                                 const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
                                 size_t all);
-/* Whether the CPU is faster slice by slice: for a few independent slices, since a thread updates a group of 16 in the time of about
- * ten. Independent of the number of threads, because results must not depend on it. */
+/* True if the CPU is faster slice by slice: for a few independent slices, because a thread updates a group of 16 in the
+ * time of about ten single slices. It does not depend on the number of threads, because results must not. */
 bool qb__icd_stack_slicewise(const qb__icd_settings *settings, size_t slices);
 size_t qb__icd_pixels(size_t nx, size_t ny, double radius); /* pixels of a slice that may change */
 void qb__icd_stack_destroy(qb__icd_stack *stack);           /* NULL-safe */
 
 /* Input of a stack, owned by the caller. Images are [slice][iy][ix]. */
 typedef struct qb__icd_given {
-    /* [(view * slices + slice) * columns + column]. Unmeasured lines are NaN and have weight 0; with QB__WEIGH_NONE there are none.
-     * weights: NULL unless QB__WEIGH_GIVEN; 0 where lines are NaN. */
+    /* [(view * slices + slice) * columns + column]. Masked line integrals are NaN and have weight 0; with
+     * QB__WEIGH_NONE there are none. weights: NULL unless QB__WEIGH_GIVEN; 0 where line integrals are NaN. */
     const float *lines, *weights;
-    double most; /* larger lines are bridged in the start image, which they would streak; 0 = no limit */
+    double most; /* larger values are bridged in the start image, where they would cause streaks; 0 = no limit */
     const float
-        *more; /* [slice] factor of the filtered back-projection that makes up for views that are NaN; NULL = 1 */
-    const float *toward; /* images that voxels are pulled toward, with settings.pull */
+        *more; /* [slice] factor of the filtered back-projection that compensates for views that are NaN; NULL = 1 */
+    const float *toward; /* images toward which voxels are pulled, with settings.pull */
     /* The start: images; if NULL, filtered back-projection by `filter` and theta[view]; if that is NULL, a constant. */
     const float *images;
     const qb__filter *filter;
     const double *theta;
     double constant;
-    const char *told; /* description of the lines for the message of an overflow; must outlive the stack; NULL = none */
+    /* description of the line integrals for the message of an overflow; must outlive the stack; NULL = none */
+    const char *told;
 } qb__icd_given;
-/* Row `row` of the lines for the start image, with gaps filled; returns the factor of its view. */
+/* Row `row` of the line integrals for the start image, with gaps filled; returns the factor of its view. */
 float qb__icd_start_row(const qb__icd_given *given, size_t row, size_t slice, size_t columns, float *to);
-/* QB_BAD_INPUT for an infinite line and for weights that are negative, not finite, or all zero. Voxels that no weighted ray meets keep
- * the value that they are pulled toward. */
+/* QB_BAD_INPUT for an infinite line integral and for weights that are negative, not finite, or all zero. Voxels without
+ * weighted rays keep the value toward which they are pulled. */
 qb_status qb__icd_stack_start(qb__icd_stack *stack, const qb__icd_given *given);
-/* Sweep over all tiles until the equits are done, little changes, or `watch` (may be NULL) stops it. trace[*turns] has an entry for
- * each sweep, also for those before a resumed state; *turns is at most qb__icd_sweeps(equits). *stopped says why it ended.
- * QB_BAD_INPUT if numbers overflow, QB_INTERNAL if the cost rises. */
+/* Sweep over all tiles until the equits are done, the changes are small, or `watch` (may be NULL) stops it.
+ * trace[*turns] has an entry for each sweep, also for those before a resumed state; *turns is at most
+ * qb__icd_sweeps(equits). *stopped gets the reason. QB_BAD_INPUT if numbers overflow, QB_INTERNAL if the cost rises. */
 qb_status qb__icd_stack_run(qb__icd_stack *stack, const qb_env *env, const qb__icd_watch *watch, qb__icd_trace *trace,
                             int *turns, const char **stopped);
 int qb__icd_sweeps(int equits); /* entries that a trace may have */
@@ -130,8 +133,8 @@ qb_status qb__icd_stack_image(const qb__icd_stack *stack, size_t slice, float sc
 
 /* ---- for engines that sweep stacks ---- */
 
-/* What sweeps a stack: the CPU (icd_stack_cpu.c) or a device (icd_stack_device.c). The stack itself (icd_stack.c) counts equits,
- * watches the cost and decides when to stop. */
+/* Performs sweeps on a stack: the CPU (icd_stack_cpu.c) or a device (icd_stack_device.c). The stack itself
+ * (icd_stack.c) counts equits, watches the cost and decides when to stop. */
 typedef struct qb__icd_worker {
     /* As qb__icd_stack_start. */
     qb_status (*start)(void *self, const qb__icd_given *given);
@@ -148,20 +151,21 @@ typedef struct qb__icd_shape {
     size_t groups, voxels; /* groups of slices that stop together; voxels of a slice that may change */
     int most;              /* sweeps; at most qb__icd_sweeps() */
     bool joined;           /* all groups stop together */
-    double
-        rises; /* factor by which the cost may exceed its least value before fewer voxels are updated at a time; 0 = 2 */
+    /* factor by which the cost may exceed its lowest value before fewer voxels are updated at a time; 0 = 2 */
+    double rises;
 } qb__icd_shape;
 
-/* Most sweeps over all tiles. Zero-skipping makes a sweep shorter than an equit, by up to this factor. */
+/* Upper limit of sweeps per equit: skipping zeros makes a sweep shorter than an equit, by up to this factor. */
 static inline int qb__icd_whole_sweeps(int equits) { return 4 * equits + 16; }
 
-/* Make a stack that `self` sweeps. The stack owns `self`, also on failure. */
+/* Make a stack that `self` sweeps. The stack owns `self`, also after a failure. */
 qb_status qb__icd_stack_of(const qb__icd_worker *worker, void *self, const qb__icd_settings *settings,
                            const qb__icd_shape *shape, qb__icd_stack **stack);
 
 /* inside[(ny + 2) (nx + 2)]: 1 where voxels may change. */
 void qb__icd_inside(size_t nx, size_t ny, double radius, uint8_t *inside);
-/* QB_BAD_INPUT that names line or weight number bad - 1 if `bad` is not 0, and if no weight is above 0. weights NULL: by rule. */
+/* QB_BAD_INPUT that names line integral or weight number bad - 1 if `bad` is not 0, and if no weight is above 0.
+ * weights NULL: by rule. */
 qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bool some, size_t slices, size_t columns);
 /* Divide the prior by `scale`, which is the same as multiplying all weights by it. */
 void qb__icd_lighten(qb__icd_prior *prior, double scale);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU at work on a stack: turns, and what they cost. */
+/* Sweeps of a stack on the CPU, and its cost. */
 #include <math.h>
 #include <string.h>
 
@@ -7,12 +7,12 @@
 #include "base/random.h"
 #include "recon/mbir/icd/icd_stack_lanes.h"
 
-/* ---- what other ranks have ---- */
+/* ---- neighbours on other ranks ---- */
 
 typedef struct around {
     const qb__icd_lanes *s;
     size_t group, lane;          /* of the last slice */
-    const float *before, *after; /* what is beside the lanes of the first group, and of that */
+    const float *before, *after; /* neighbours of the lanes of the first group, and of that group */
 } around;
 
 static around around_of(const qb__icd_lanes *s) {
@@ -58,7 +58,7 @@ qb_status qb__icd_lanes_swap(qb__icd_lanes *s, qb_status mine) {
     return status;
 }
 
-/* ---- turns ---- */
+/* ---- sweeps ---- */
 
 static void shuffle(qb__icd_lanes *s, int turn) {
     qb__random random = qb__random_stream(s->settings.seed, (uint64_t)turn);
@@ -108,7 +108,7 @@ static qb_status turn_tiles(qb__icd_lanes *s) {
         turn_some(s, s->groups - 1, 1, alone);
     }
     return qb__check_cancel(
-        s->env); /* turn_group() may have left tiles out: this turn must not be kept as a whole one */
+        s->env); /* turn_group() may have skipped tiles: this sweep must not be kept as a complete one */
 }
 
 /* ---- cost ---- */
@@ -174,7 +174,7 @@ static qb_status image(void *self, size_t slice, float scale, float *out) {
     return QB_OK;
 }
 
-/* As they lie in memory. */
+/* In memory order. */
 static qb_status state(void *self, bool into, qb__icd_piece piece, void *to) {
     qb__icd_lanes *s = self;
     const size_t data = s->matrix->footprints.views * s->row, voxels = qb__icd_image_floats(s->matrix);

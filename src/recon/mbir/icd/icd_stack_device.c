@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device at work on a stack; the CPU filters the start and looks at what comes in. */
+/* A stack on a device; the CPU filters the start and checks the input. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -18,23 +18,23 @@ typedef struct device_stack {
     qb__pool *pool;
     size_t groups, slices;
     uint8_t *inside;
-    double scale; /* what the cost is multiplied by */
+    double scale; /* factor of the cost */
 } device_stack;
 
-/* ---- what comes in ---- */
+/* ---- input ---- */
 
 typedef struct looking {
     const device_stack *s;
     const qb__icd_given *given;
     float *filtered;
     char **scratch;
-    atomic_size_t bad, positive; /* 1 + a bad value's index; views with a weight above zero */
+    atomic_size_t bad, positive; /* 1 + a bad value's index; views with a positive weight */
     float *largest;              /* [view] weight */
 } looking;
 
 static size_t view_floats(const device_stack *s) { return s->slices * s->matrix->footprints.columns; }
 
-/* Given weights are scaled, those of a rule are not, and halves hold their roots. */
+/* Given weights are scaled, those of a rule are not; half floats hold their roots. */
 static const float most_by_rule = 65504.0f * 65504.0f;
 
 static void look_view(void *context, size_t view, int worker) {
@@ -103,7 +103,7 @@ static qb_status start(void *self, const qb__icd_given *given) {
     QB__TRY(qb__icd_check(lines, weights, atomic_load(&t.bad), largest > 0, s->slices, s->matrix->footprints.columns));
     if (given->toward) QB__TRY(s->variant->put(s->stack, true, given->toward));
     QB__TRY(begin_image(s, &t, given));
-    /* Weights up to one, since halves hold their roots. */
+    /* Weights up to one, because half floats hold their roots. */
     QB__TRY(s->variant->begin(s->stack, lines, (int)s->settings.weighting, weights, 1 / largest));
     s->scale = (double)largest / (s->settings.sigma_y * s->settings.sigma_y);
 out:
@@ -111,7 +111,7 @@ out:
     return status;
 }
 
-/* ---- turns ---- */
+/* ---- sweeps ---- */
 
 static qb_status turn(void *self, int number, bool skip, const bool *still, const qb_env *env, qb__icd_swept *turned) {
     device_stack *s = self;

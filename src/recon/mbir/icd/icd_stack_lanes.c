@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack on the CPU: which voxels there are, and in which lanes slices lie. */
+/* A stack on the CPU: its voxels, and the lanes of slices. */
 #include "recon/mbir/icd/icd_stack_lanes.h"
 
 #include "base/memory.h"
@@ -11,7 +11,7 @@ enum { TILE = 16 };
 
 /* ---- voxels ---- */
 
-/* A tile's voxels in snakes: each is the neighbour of the one before. */
+/* A tile's voxels in alternating directions, so that each is a neighbour of the one before. */
 static void list_tile(qb__icd_lanes *s, size_t x0, size_t y0) {
     const size_t nx = s->problem.nx, ny = s->problem.ny;
     for (size_t iy = y0; iy < qb__smaller(y0 + TILE, ny); iy++) {
@@ -23,7 +23,7 @@ static void list_tile(qb__icd_lanes *s, size_t x0, size_t y0) {
     }
 }
 
-/* Floats of what other ranks' slices take. */
+/* Floats for the slices of other ranks. */
 static size_t edge_floats(const qb__system_matrix *m) { return 2 * qb__icd_image_floats(m) + 4 * m->nx * m->ny; }
 
 static qb_status list_pixels(qb__icd_lanes *s) {
@@ -58,7 +58,7 @@ static bool are_joined(const qb__icd_settings *settings, size_t groups) {
     return (groups > 1 || settings->halo) && settings->prior.interslice > 0;
 }
 
-/* As turn_tiles() of icd_stack_cpu.c takes them. */
+/* In the order of turn_tiles() of icd_stack_cpu.c. */
 qb__icd_rounds qb__icd_stack_rounds(const qb__icd_settings *settings, size_t slices, int threads) {
     const size_t groups = groups_of(settings, slices), at_once = (size_t)threads;
     const bool joined = are_joined(settings, groups);
@@ -66,7 +66,7 @@ qb__icd_rounds qb__icd_stack_rounds(const qb__icd_settings *settings, size_t sli
                                            : qb__ceil_div(groups, at_once)};
 }
 
-/* Which slice is in a lane of a joined group. */
+/* The slice in a lane of a joined group. */
 static size_t slice_of(const qb__icd_lanes *s, size_t group, size_t lane) { return lane * s->groups + group; }
 
 static void place_groups(qb__icd_lanes *s) {
@@ -137,7 +137,7 @@ qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind, c
                                      .positive = settings->positive,
                                      .fetch = qb__system_matrix_fetch,
                                      .store = matrix}};
-    /* With even weights all data would be multiplied by 1 / sigma_y^2. */
+    /* With equal weights all data would be multiplied by 1 / sigma_y^2. */
     const double lighter = qb__icd_even(settings->weighting) ? settings->sigma_y * settings->sigma_y : 1;
     qb__icd_lighten(&s->problem.prior, lighter);
     s->pull = settings->pull * lighter;
@@ -157,7 +157,7 @@ qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind, c
     join_groups(s);
     const qb__icd_shape shape = {s->groups, s->count, qb__icd_whole_sweeps(settings->equits), s->joined, 0};
     status = qb__icd_stack_of(&qb__icd_on_cpu, s, settings, &shape, stack);
-    return status; /* it is the stack's now */
+    return status; /* the stack owns it now */
 out:
     qb__icd_lanes_destroy(s);
     return status;

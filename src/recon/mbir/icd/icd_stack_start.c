@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a stack on the CPU begins with: measured lines, their weights, and a first image. */
+/* Start of a stack on the CPU: measured line integrals, their weights, and a first image. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 typedef struct starting {
     qb__icd_lanes *s;
     const qb__icd_given *given;
-    char **scratch;              /* [thread] the filter's, behind a row */
-    atomic_size_t bad, positive; /* 1 + a bad value's index; weights above zero */
+    char **scratch;              /* [thread] of the filter, after a row */
+    atomic_size_t bad, positive; /* 1 + a bad value's index; number of positive weights */
 } starting;
 
 static void filter_view(void *context, size_t view, int worker) {
@@ -49,7 +49,7 @@ static void note_bad(starting *t, size_t index) {
     atomic_compare_exchange_strong(&t->bad, &none, index + 1);
 }
 
-/* Lines into lanes, and what they weigh. */
+/* Line integrals in lanes, and their weights. */
 static void load_view(void *context, size_t view, int worker) {
     (void)worker;
     starting *t = context;
@@ -75,7 +75,7 @@ static void load_view(void *context, size_t view, int worker) {
     atomic_fetch_add(&t->positive, positive);
 }
 
-/* Where no data are the pull alone decides, and no update comes by. */
+/* Without data only the pull decides, and no update visits the voxel. */
 static void settle_unseen(const qb__icd_lanes *s, const qb__icd_group *g, const uint32_t *pixels, size_t count) {
     for (size_t i = 0; i < count * L; i++) {
         const size_t at = (size_t)pixels[i / L] * L + i % L;
@@ -118,7 +118,7 @@ static void fill_constant(qb__icd_lanes *s, float value) {
             s->group[qb__icd_group_of(s, slice)].x[(size_t)s->pixels[i] * L + qb__icd_lane_of(s, slice)] = value;
 }
 
-/* A slice of `from`, image by image, into its lane; none below `least`. */
+/* A slice of `from`, image by image, into its lane; limited from below by `least`. */
 static void fill_slice(const qb__icd_lanes *s, const float *from, size_t slice, float least, float *image) {
     const size_t nx = s->problem.nx, across = nx + 2, lane = qb__icd_lane_of(s, slice);
     from += slice * nx * s->problem.ny;

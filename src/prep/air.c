@@ -32,7 +32,7 @@ qb_status qb__air_parse(const char *text, size_t rows, size_t columns, qb__air_r
                     columns, rows);
 }
 
-/* Reorder so that values[k] is the k-th smallest, nothing greater before it (Hoare 1961). */
+/* Quickselect (Hoare 1961): values[k] becomes the k-th smallest, with nothing greater before it. */
 static void select_nth(float *values, size_t count, size_t k) {
     size_t low = 0, high = count - 1;
     while (low < high) {
@@ -46,7 +46,7 @@ static void select_nth(float *values, size_t count, size_t k) {
             values[i++] = values[j];
             values[j--] = swapped;
         }
-        /* low..j are not above the pivot, j + 1..high not below it */
+        /* low..j are not above the pivot, j + 1..high are not below it */
         if (k <= j)
             high = j;
         else
@@ -72,7 +72,7 @@ typedef struct side {
 
 static float at(const side *s, size_t i) { return s->row[s->from_left ? i : s->columns - 1 - i]; }
 
-/* Mean of i0 <= i < i1; dead columns (NaN) are left out; NaN when nothing is left. */
+/* Mean over i0 <= i < i1 without dead columns (NaN); NaN if there is none. */
 static float mean(const side *s, size_t i0, size_t i1) {
     double sum = 0;
     size_t n = 0;
@@ -84,7 +84,7 @@ static float mean(const side *s, size_t i0, size_t i1) {
     return n ? (float)(sum / (double)n) : NAN;
 }
 
-/* The outermost column is often odd; the next ones say what open beam would look like here. */
+/* The outermost column is often wrong; the next ones show the open beam. */
 enum { SKIP = 1, EDGE = 16, NOISE = 64, WINDOW = 5, LEAST = 5 };
 
 /* The edge's level and the noise of one column, both by medians. */
@@ -102,8 +102,8 @@ static bool edge_level(const side *s, float *level, float *noise) {
     return *level > 0;
 }
 
-/* Nothing that the beam lights up is far brighter than open beam is. Against old flats, or without
- * any, the beam itself may be dimmer and uneven. */
+/* Nothing in the beam is much brighter than the open beam. Relative to old flats, or without any, the beam itself may
+ * be dimmer and uneven. */
 static bool is_bright(const side *s, float level, bool transmission) {
     float brightest = 0;
     for (size_t i = 0; i + EDGE <= s->columns; i += EDGE) {
@@ -114,10 +114,9 @@ static bool is_bright(const side *s, float level, bool transmission) {
     return level > 0.7f * brightest;
 }
 
-/* How many columns from the edge inwards stay open in this view: until they fall below the
- * brightest so far, or rise far above the edge. The brightest of many windows is above their mean
- * by about 0.9 of a column's noise, one window strays from it by 0.45: with both, 2.8 is never met
- * by chance. */
+/* Number of columns from the edge inwards that are open in this view: until they fall below the brightest so far, or
+ * rise far above the edge. The brightest of many windows is above their mean by about 0.9 of a column's noise, and one
+ * window deviates by 0.45: with both, 2.8 is never reached by chance. */
 static size_t open_columns(const side *s, float level, float noise) {
     float tolerance = fmaxf(0.01f * level, fminf(2.8f * noise, 0.05f * level)), brightest = 0;
     for (size_t i = SKIP; i < s->columns / 3; i++) {
@@ -128,7 +127,7 @@ static size_t open_columns(const side *s, float level, float noise) {
     return s->columns / 3;
 }
 
-/* An object that covers the very edge darkens the columns inwards in every view, however slowly. */
+/* An object that covers the edge itself darkens the columns inwards in every view, however slowly. */
 static bool darkens(const float *profile, size_t views, size_t columns, bool from_left, size_t open) {
     double darker = 0, noises = 0;
     for (size_t v = 0; v < views; v++) {
@@ -142,7 +141,7 @@ static bool darkens(const float *profile, size_t views, size_t columns, bool fro
     return !(darker / n <= fmax(0.001, sure));
 }
 
-/* Open in every view, less a guard for the penumbra; 0 when too little is left. */
+/* Open in every view, with a margin for the penumbra; 0 if too little is left. */
 static size_t margin(const float *profile, size_t views, size_t columns, bool from_left, bool transmission) {
     size_t open = columns < 3 * EDGE ? 0 : columns;
     for (size_t v = 0; v < views && open > 0; v++) {

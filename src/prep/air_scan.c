@@ -16,13 +16,13 @@
 #include "prep/fields.h"
 #include "prep/prep.h"
 
-/* Transmissions of a band of rows, a view at a time. */
+/* Transmissions of a band of rows, one view at a time. */
 typedef struct band {
     qb_scan *scan;
     const qb_scan_info *info;
     size_t row0, rows, pixels;
     const float *dark, *gain; /* of the band */
-    qb__fields own;           /* where those of the preparation do not reach */
+    qb__fields own;           /* for rows outside those of the preparation */
     float *values;
     void *raw;
 } band;
@@ -35,7 +35,7 @@ static void close_band(band *b) {
     *b = (band){0};
 }
 
-/* The fields that were made before, where they hold these rows; else some for the time being. */
+/* The existing flats and darks if they contain these rows; else temporary ones. */
 static qb_status find_fields(band *b, const qb__fields *made) {
     if (b->row0 >= made->row0 && b->row0 + b->rows <= made->row0 + made->rows) {
         const size_t at = (b->row0 - made->row0) * made->columns;
@@ -63,7 +63,7 @@ out:
     return status;
 }
 
-/* values[row][column] of one view, over its own flat; NaN where the flat is dead. */
+/* values[row][column] of one view, divided by its own flat; NaN where the flat is dead. */
 static qb_status read_view(band *b, size_t view) {
     qb_status status = qb_scan_read(b->scan, view, view + 1, b->row0, b->row0 + b->rows, b->raw);
     if (status != QB_OK) return status;
@@ -83,7 +83,7 @@ static qb_status read_view(band *b, size_t view) {
     return QB_OK;
 }
 
-/* The median over rows of each column: what one dead or hot pixel cannot change. */
+/* The median over rows of each column, which one dead or hot pixel does not change. */
 static void column_profile(const band *b, float *column, float *profile) {
     for (size_t x = 0; x < b->info->columns; x++) {
         size_t n = 0;
@@ -95,8 +95,8 @@ static void column_profile(const band *b, float *column, float *profile) {
     }
 }
 
-/* Looks at up to SAMPLE views, all of a small detector's rows or a band in the middle of a large
- * one, which stays open. */
+/* Samples up to SAMPLE views, with all rows of a small detector or a band in the middle of a large one; the band stays
+ * open. */
 static qb_status find_region(const qb__pass *pass, band *b, qb__air_region *region) {
     enum { SAMPLE = 48, ROWS = 64 };
     const qb_scan_info *info = qb_scan_describe(pass->scan);
@@ -147,7 +147,7 @@ static void describe(const qb__air_region *region, char *text, size_t size) {
     if (used < size) snprintf(text + used, size - used, ", rows %zu:%zu", region->y0, region->y1);
 }
 
-/* "99.9%": the brightest part of each whole view, for objects that leave no fixed region open. */
+/* "99.9%": the brightest part of each whole view, for objects without a fixed open region. */
 static bool parse_percentile(const char *where, double *percentile) {
     char *end;
     *percentile = qb__strtod(where, &end);
@@ -165,7 +165,7 @@ static qb_status percentile_level(const band *b, double percentile, size_t view,
                     percentile, (double)*level);
 }
 
-/* Where to look, said in words too; the band of its rows is open then. */
+/* The region, also in words; the band of its rows is open then. */
 static qb_status choose_region(const qb__pass *pass, double *percentile, band *b, qb__air_region *region) {
     const char *where = pass->options->air;
     const qb_scan_info *info = qb_scan_describe(pass->scan);
@@ -196,7 +196,7 @@ static qb_status check(const qb_scan_info *info, const qb_prep_options *options)
     return qb__air_parse(options->air, info->rows, info->columns, &region);
 }
 
-/* View by view, in one thread; a percentile is of all values. */
+/* View by view, in one thread; a percentile is over all values. */
 static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
     (void)rows, (void)threads;
     double level;
@@ -204,11 +204,11 @@ static double seconds(const qb_scan_info *info, const qb_prep_options *options, 
     return all ? (double)info->views * (double)info->rows * (double)info->columns * 5e-9 : 0;
 }
 
-/* The open beam of every view, in the region of --air (X0:X1,Y0:Y1 or auto) or at a percentile of the
- * whole view (99.9%): its median transmission, or median counts less dark where there are no flats. */
+/* The open beam of every view, in the region of --air (X0:X1,Y0:Y1 or auto) or as a percentile of the whole view
+ * (99.9%): its median transmission, or median counts minus dark without flats. */
 static qb_status measure(const qb__pass *pass) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
-    qb__comm *comm = qb__comm_of(pass->env); /* views are shared out: each rank's levels go to all */
+    qb__comm *comm = qb__comm_of(pass->env); /* views are divided among ranks, and their levels are sent to all */
     qb__air_region region;
     band b = {0};
     float *picked = NULL, *air, low = INFINITY, high = 0;

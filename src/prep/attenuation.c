@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Mass attenuation with coherent scattering, in cm2/g, and densities: figures of NIST's tables (J. H. Hubbell and S. M. Seltzer,
- * NISTIR 5632, https://doi.org/10.18434/T4D01F). Between them the logarithm of attenuation is a cubic of the logarithm of energy,
- * within 1.2 % of NIST's values. */
+/* Mass attenuation with coherent scattering, in cm2/g, and densities: figures of NIST's tables (J. H. Hubbell and S. M.
+ * Seltzer, NISTIR 5632, https://doi.org/10.18434/T4D01F). Between them the logarithm of the attenuation is a cubic of
+ * the logarithm of the energy, within 1.2 % of NIST's values. */
 #include "prep/attenuation.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ struct qb__material {
     double mass[ENERGIES];
     struct {
         double kev, below, above;
-    } edge; /* kev 0: none in the range */
+    } edge; /* kev 0: no edge in the range */
 };
 
 static const qb__material materials[] = {

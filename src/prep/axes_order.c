@@ -14,7 +14,7 @@ static double sum_along(const block *b, size_t start, int axis) {
     return sum;
 }
 
-/* How much the sums over columns vary from view to view, over their mean. */
+/* Variation from view to view of the sums over columns, relative to their mean. */
 static double variation(const block *b, int view, int column) {
     const int row = 3 - view - column;
     double all = 0, varied = 0;
@@ -31,7 +31,7 @@ static double variation(const block *b, int view, int column) {
     return all > 0 ? sqrt(varied / rows) / (all / rows) : INFINITY;
 }
 
-/* What the first and last place of an axis hold, over the mean of all. */
+/* Mass at the first and last position of an axis, relative to the mean of all. */
 static double ends_of(const block *b, int axis) {
     const int other = axis == 0 ? 1 : 0, third = 3 - axis - other;
     const size_t last = (b->n[axis] - 1) * b->step[axis];

@@ -5,12 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What an axis of the data is. */
+/* Role of an axis of the data. */
 typedef enum qb__axis { QB__AXIS_VIEW, QB__AXIS_ROW, QB__AXIS_COLUMN } qb__axis;
 
-/* Of parallel rays the sum over the columns of a row is the same in every view, unless the object is wider than the detector. Whether
- * values[n[0]][n[1]][n[2]], line integrals in evenly spaced places of each axis, contradict that as they are read, and fit it
- * in another order, which goes to `axes`. *sure: no third order fits as well. */
+/* For parallel rays the sum over the columns of a row is the same in every view, unless the object is wider than the
+ * detector. Returns whether values[n[0]][n[1]][n[2]], line integrals at evenly spaced positions of each axis,
+ * contradict that as they are read, and fit it in another order, which goes to `axes`. *sure: no third order fits as
+ * well. */
 bool qb__axes_order_other(const float *values, const size_t n[3], qb__axis axes[3], bool *sure);
 
 #endif

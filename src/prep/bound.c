@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How large a prepared value can be. */
+/* Upper limit of prepared values. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -11,7 +11,7 @@
 #include "prep/row_sample.h"
 #include "prep/prep.h"
 
-/* What --hardening makes of values up to `most` at the most, over them. */
+/* Largest factor by which --hardening changes values up to `most`. */
 static double surrogate(const qb_prep_options *options, double most) {
     qb__curve *curve = NULL;
     double bent = 1;
@@ -37,8 +37,8 @@ typedef struct tops {
     size_t columns, count;
     qb_dtype dtype;
     float *line;
-    double value[QB__SAMPLE_LINES]; /* that few of a line exceed, ... */
-    double largest;                 /* ... and of all */
+    double value[QB__SAMPLE_LINES]; /* value that few values of a line exceed, ... */
+    double largest;                 /* ... and the largest of all */
 } tops;
 
 static void look(void *self, size_t number, size_t view, size_t row, const char *raw) {
@@ -53,7 +53,7 @@ static void look(void *self, size_t number, size_t view, size_t row, const char 
     t->value[t->count++] = (double)qb__float_at(t->line, count, count - 1 - count / 200 - (count > 16));
 }
 
-/* Faulty pixels, and lines, are passed over where others hold anything. */
+/* Faulty pixels and lines are ignored if other lines have values. */
 static double usual(tops *t) {
     if (t->count == 0) return 0;
     qb__sort(t->value, t->count);

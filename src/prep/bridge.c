@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns that have no value are counted, and bridged by a line between the good ones around them. At a row's end, where
- * there is no second one, the row goes on as --pad has it, else with the good one; what is saturated there is air. */
+/* Columns without a value are counted and filled by linear interpolation between the good columns around them. At a
+ * row's end, without a second neighbour, the row is continued by --pad, else by the good value; saturated columns there
+ * are air. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static bool is_full(float value) {
     return bits == QB__LINE_FULL;
 }
 
-/* Columns first..end-1, which are NaN. At an end that --pad is to continue, only what is saturated gets a value. */
+/* Columns first..end-1, which are NaN. At an end that --pad will continue, only saturated columns get a value. */
 static void bridge(qb_pad ends, float *out, size_t columns, size_t first, size_t end) {
     float left = first > 0 ? out[first - 1] : end < columns ? out[end] : 0;
     float right = end < columns ? out[end] : left;
@@ -36,7 +37,7 @@ static void bridge(qb_pad ends, float *out, size_t columns, size_t first, size_t
     }
 }
 
-/* The detector ends where its last pixel measured: from there on as --pad has it. */
+/* The detector ends at its last measured pixel: from there on as for --pad. */
 static void continue_row(qb_pad ends, float *out, size_t columns) {
     size_t first = 0, end = columns;
     while (first < columns && isnan(out[first])) first++;

@@ -135,7 +135,7 @@ static double ratio_of_spectrum(const void *context, double p) {
 }
 
 static qb_status take_spectrum(const char *text, qb__curve *c) {
-    const double END = 14, STEP = 1e-3; /* -ln of the least transmission */
+    const double END = 14, STEP = 1e-3; /* -ln of the smallest transmission */
     qb__spectrum *s;
     qb_status status = qb__alloc(1, sizeof *s, &s);
     if (status == QB_OK) status = qb__spectrum_parse("--hardening spectrum:", text, s);
@@ -147,14 +147,14 @@ static qb_status take_spectrum(const char *text, qb__curve *c) {
     return status;
 }
 
-/* What the light material alone needs; rays through the dense one come corrected (prep/dense.h). */
+/* The curve of the light material; rays through the dense one are corrected before (prep/dense.h). */
 static qb_status take_two(const char *text, qb__curve *c) {
     char base[QB__TWO_TEXT];
     const qb_status status = qb__two_base(text, base);
     return status == QB_OK ? take_spectrum(strchr(base, ':') + 1, c) : status;
 }
 
-/* ---- all ---- */
+/* ---- all kinds ---- */
 
 qb_status qb__curve_create(const char *text, qb__curve **curve) {
     static const char table[] = "table:", spectrum[] = "spectrum:", two[] = "two:";
@@ -185,7 +185,7 @@ void qb__curve_destroy(qb__curve *curve) {
 
 enum { BLOCK = 128 };
 
-/* In three loops, since the compiler makes vectors of the first and the last. */
+/* Three loops, so that the compiler vectorises the first and the last. */
 static void look_up(const qb__curve *c, size_t count, const float *in, float *out) {
     const float end = c->end, per_step = c->per_step, slope = c->slope, first = c->ratio[0];
     float x[BLOCK], part[BLOCK], ratio[BLOCK];

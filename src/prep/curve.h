@@ -10,28 +10,29 @@
 
 enum { QB__CURVE_STEPS = 512 };
 
-/* What --hardening makes of line integrals p: a polynomial p + a p^2 + b p^3, or p times a ratio that stands in a table of equal steps
- * from 0 to `end`. Below 0 the first ratio goes on, above `end` the last slope. */
+/* The curve of --hardening for line integrals p: a polynomial p + a p^2 + b p^3, or p times a ratio from a table with
+ * equal steps from 0 to `end`. Below 0 the first ratio continues, above `end` the last slope. */
 typedef struct qb__curve {
     bool table;
     float a, b;
-    float end, per_step; /* per_step: steps of the table for 1 of p */
+    float end, per_step; /* per_step: table steps per unit of p */
     float slope;         /* beyond the end */
     float ratio[QB__CURVE_STEPS + 1];
     char *macro; /* the ratios, for a device */
 } qb__curve;
 
-/* text: A[,B], table:FILE or spectrum:...; NULL, "" or none: *curve becomes NULL. QB_BAD_ARGUMENT, QB_BAD_INPUT, errors of reading. */
+/* text: A[,B], table:FILE or spectrum:...; NULL, "" or none: *curve becomes NULL. QB_BAD_ARGUMENT, QB_BAD_INPUT, errors
+ * of reading. */
 qb_status qb__curve_create(const char *text, qb__curve **curve);
 void qb__curve_destroy(qb__curve *curve); /* NULL-safe */
-/* out may be in. NaN stays the same NaN. */
+/* out may be in. NaN keeps its bits. */
 void qb__curve_run(const qb__curve *curve, size_t count, const float *in, float *out);
 double qb__curve_at(const qb__curve *curve, double p);
 /* Where a polynomial stops rising; INFINITY: nowhere. */
 double qb__curve_turns(const qb__curve *curve);
-/* Of a table: its last ratio over that of thin layers, more than 1 for a hardened beam; 1 for a polynomial. */
+/* Of a table: its last ratio relative to that of thin layers, more than 1 for a hardened beam; 1 for a polynomial. */
 double qb__curve_growth(const qb__curve *curve);
-/* The macros of prepare_rows.clh; the curve must outlive them. */
+/* The macros for prepare_rows.clh; the curve must outlive them. */
 void qb__curve_define(const qb__curve *curve, qb__macros *macros);
 
 #endif

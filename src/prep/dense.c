@@ -15,8 +15,8 @@
 enum { READ_BYTES = 32 << 20 };
 
 struct qb__dense {
-    qb__scan_door door; /* first */
-    qb_scan scan;       /* the job's */
+    qb__scan_door door; /* must be the first member */
+    qb_scan scan;       /* the job's scan */
     qb_scan *from;
     bool own; /* `from` is read through its own filter */
     qb__scan_rows rows;
@@ -103,14 +103,14 @@ size_t qb__dense_bytes(const qb__dense *d) {
            threads_of(d) * 4 * info->columns * sizeof(float);
 }
 
-/* A number takes a core of 2023 about 5 ns. */
+/* A value takes about 5 ns on a core of 2023. */
 double qb__dense_seconds(const qb__dense *d, double numbers, int threads) {
     return d ? 5e-9 * numbers / fmin(threads, (double)threads_of(d)) : 0;
 }
 
 /* ---- rows ---- */
 
-/* What was read: [view][row0 <= row < row1], and where it goes. */
+/* Data that were read, [view][row0 <= row < row1], and their destination. */
 typedef struct piece {
     qb__dense *d;
     const char *raw;
@@ -118,7 +118,7 @@ typedef struct piece {
     float *out;
 } piece;
 
-/* Between two samples, the outermost of which go on to the detector's edge. */
+/* Linear between two samples; the outermost samples continue to the detector's edge. */
 static size_t between(double at, size_t count, float *share) {
     const double last = (double)count - 1, x = fmin(fmax(at, 0), last);
     const size_t i = x < last ? (size_t)x : count > 1 ? count - 2 : 0;
@@ -126,7 +126,7 @@ static size_t between(double at, size_t count, float *share) {
     return i;
 }
 
-/* Lengths in mm of a row of a view; false: all are 0. mix[paths.columns] */
+/* Lengths in mm for a row of a view; false: all are 0. mix[paths.columns] */
 static bool lengths_of(const qb__dense_paths *p, size_t view, size_t row, size_t columns, float *mix, float *length) {
     float b;
     const double whole = (double)p->bin[1] - 1, at = p->bin[1] > 1 ? ((double)row - 0.5 * whole) / (double)p->bin[1]
@@ -146,7 +146,7 @@ static bool lengths_of(const qb__dense_paths *p, size_t view, size_t row, size_t
     return true;
 }
 
-/* Numbers of the job's quantity, in out; how many are raised to the floor. */
+/* Numbers of the job's quantity, into out; returns how many are raised to the floor. */
 static unsigned correct(const qb__dense *d, const qb__phase_row *how, const float *length, const float *transmission,
                         float *out) {
     unsigned clamped = 0;
@@ -191,7 +191,7 @@ static qb_status make_row(void *context, size_t task, size_t worker) {
 
 /* ---- reading ---- */
 
-/* Corrections of neighbours, and digests of what is read, are of the job's own scan. */
+/* Corrections with neighbours, and digests, belong to the job's own scan. */
 static qb_status read_views(qb__dense *d, size_t view0, size_t view1, size_t row0, size_t row1, void *raw) {
     qb_scan *scan = &d->scan;
     if (d->own) {

@@ -5,36 +5,37 @@
 #include "io/scan/scan.h"
 #include "prep/two_materials.h"
 
-/* --hardening two: for one job: a scan of its own, which reads the given one. Where a ray goes through the dense material, its number
- * becomes the one that the light material alone would show for as much attenuation; the step hardening then corrects all rays as those
- * of the light material. Until the paths are known, numbers are as they were. */
+/* --hardening two: for one job: a scan that reads the given one. For a ray through the dense material, the number
+ * becomes the one that the light material alone would give for the same attenuation; the hardening step then corrects
+ * all rays as those of the light material. Until the paths are known, numbers are unchanged. */
 typedef struct qb__dense qb__dense;
 
-/* Paths in the dense material: of every `columns`-th column of every `rows`-th row from row0 on, seen by pixels that are so much
- * larger. A path is its number times the scale of its view. */
+/* Paths in the dense material: for every `columns`-th column of every `rows`-th row from row0 on, for correspondingly
+ * larger pixels. A path is its number times the scale of its view. */
 typedef struct qb__dense_paths {
-    size_t bin[2];     /* columns, rows of the scan that a sample stands for */
-    size_t row0, step; /* where bin[1] is 1: the scan's row of the first sample, and rows from one to the next */
+    size_t bin[2];     /* columns and rows of the scan per sample */
+    size_t row0, step; /* if bin[1] is 1: the scan's row of the first sample, and rows from one sample to the next */
     size_t rows, columns;
     uint16_t *path; /* [view][rows][columns] */
-    float *scale;   /* [view] mm; 0: the view sees nothing dense */
+    float *scale;   /* [view] mm; 0: the view sees no dense part */
 } qb__dense_paths;
 
-/* *dense is NULL where `prep` does not ask for it. The given scan must outlive it. own: it is a job's own scan (prep/phase.h). */
+/* *dense is NULL if `prep` does not ask for it. The given scan must outlive it. own: it is a job's own scan
+ * (prep/phase.h). */
 qb_status qb__dense_create(qb_scan *scan, bool own, const qb_prep_options *prep, qb__dense **dense);
 void qb__dense_destroy(qb__dense *dense); /* NULL-safe */
 qb_scan *qb__dense_scan(qb__dense *dense);
 const qb__two *qb__dense_materials(const qb__dense *dense);
 const qb__two_beam *qb__dense_beam(const qb__dense *dense);
-/* Line integrals as measured, of rows row0 <= row < row1 of a view; NAN where there is none. out[rows][columns] */
+/* Measured line integrals of rows row0 <= row < row1 of a view; NAN if there is none. out[rows][columns] */
 qb_status qb__dense_lines(qb__dense *dense, size_t view, size_t row0, size_t row1, float *out);
 /* Takes over the arrays of `paths`; from now on the scan is corrected. */
 void qb__dense_give(qb__dense *dense, const qb__dense_paths *paths);
 
-/* Transmissions that were raised to prep's floor since the count began. Corrected ones may be smaller. */
+/* Transmissions that were raised to prep's floor since the last reset. Corrected ones may be smaller. */
 uint64_t qb__dense_clamped(const qb__dense *dense);
 void qb__dense_recount(qb__dense *dense);
-size_t qb__dense_bytes(const qb__dense *dense); /* while reading; 0 where dense is NULL */
-double qb__dense_seconds(const qb__dense *dense, double numbers, int threads); /* as qb__phase_seconds */
+size_t qb__dense_bytes(const qb__dense *dense);                                /* while reading; 0 if dense is NULL */
+double qb__dense_seconds(const qb__dense *dense, double numbers, int threads); /* see qb__phase_seconds */
 
 #endif

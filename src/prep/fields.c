@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pass that makes dark and 1/(flat - dark) of a scan of counts. */
+/* The pass that computes dark and 1/(flat - dark) for a scan of counts. */
 #include "prep/fields.h"
 
 #include <float.h>
@@ -60,7 +60,7 @@ qb_status qb__fields_share(const qb__fields *fields, qb__comm *comm, float *fiel
     return status;
 }
 
-/* Of the rows that this rank speaks for. Masked and stuck pixels were named before. */
+/* For the rows of this rank. Masked and stuck pixels were named before. */
 static uint64_t dead_of(const qb__fields *fields, const unsigned char *unmeasured) {
     uint64_t dead = 0;
     if (unmeasured) unmeasured += fields->row0 * fields->columns;
@@ -79,13 +79,13 @@ static unsigned count(const qb_scan_info *info, const qb_prep_options *options) 
     return wanted(info, options) && (info->flats || info->darks) ? 2 : 0;
 }
 
-/* Means of frames, of one thread. */
+/* Means of frames, in one thread. */
 static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
     (void)options, (void)threads;
     return (double)(info->flats + info->darks) * (double)rows * (double)info->columns * 2e-9;
 }
 
-/* Counts without flats are only usable when the open beam can be found in the views themselves. */
+/* Counts without flats are only usable if the open beam can be found in the views themselves. */
 static qb_status check_flats(const qb__pass *pass) {
     const char *path = qb_scan_describe(pass->scan)->path;
     if (!pass->options->air)

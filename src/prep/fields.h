@@ -5,13 +5,13 @@
 #include "base/comm.h"
 #include "prep/step.h"
 
-/* fields->dark and ->gain of the rows that fields names, from the scan's mean flats and darks; without flats the gain is 1.
- * *dead: pixels whose flat is. One field is all that is held beside them. On failure too they are
- * the caller's to free. */
+/* fields->dark and ->gain of the rows of `fields`, from the scan's mean flats and darks; without flats the gain is 1.
+ * *dead: pixels with a dead flat. Only one other field is in memory at a time. The caller frees them, also after a
+ * failure. */
 qb_status qb__fields_load(qb_scan *scan, qb__fields *fields, uint64_t *dead);
-/* A field of that value in all rows, where there is none yet. */
+/* A field with that value in all rows, unless it exists. */
 qb_status qb__fields_make(const qb__fields *fields, float value, float **field);
-/* Of a field [row][column] where all ranks have all rows: what each has made of its own ones goes to the others. */
+/* If all ranks have all rows of a field [row][column]: each rank's part is sent to the others. */
 qb_status qb__fields_share(const qb__fields *fields, qb__comm *comm, float *field);
 
 #endif

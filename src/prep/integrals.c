@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The two ways to line integrals, by the loops of cpu/rows/lines.h, which fuse all that happens to a
- * number: dark, gain, air and -ln of counts and transmissions; dark and a check of what are
- * integrals already. One of them is the first value step of every scan. */
+/* Conversion to line integrals by the loops of cpu/rows/lines.h, which combine all steps for a number: dark, gain, air
+ * and -ln of counts and transmissions; or dark and a check of given line integrals. One of them is the first value step
+ * of every scan. */
 #include "io/scan/drift.h"
 #include "prep/prep.h"
 #include "prep/step.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a scan's numbers are what they are said to be, told from a few rows of a few views. What cannot be is refused before
- * anything is computed; what may be is warned of. */
+/* Checks that a scan's numbers have the stated quantity, from a few rows of a few views. What cannot be right is
+ * refused before computing; what may be wrong is warned of. */
 #include "prep/levels_said.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, 
     return true;
 }
 
-/* No object is measured so: bytes that are read as other numbers than they are, or another quantity. */
+/* A measurement does not give such values: wrongly decoded bytes, or another quantity. */
 static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f, double most) {
     const bool lines = info->quantity == QB_LINE_INTEGRAL;
     const char *check = info->quantity == QB_COUNTS && info->flats
@@ -41,7 +41,7 @@ static bool is_percent(double air, const qb_scan_info *info) {
     return qb_dtype_is_float(info->dtype) && info->quantity != QB_COUNTS && fabs(air - 100) < 2;
 }
 
-/* What was assumed is refused, what was stated is doubted. */
+/* An assumed quantity is refused, a stated one is doubted. */
 static qb_status doubt(const qb_scan_info *info, const char *like, const char *remedy, const qb_env *env) {
     if (strncmp(info->quantity_from, "assumed", 7) == 0)
         return qb__fail(QB_BAD_INPUT,
@@ -105,7 +105,8 @@ static void warn_below(const qb__levels_found *f, const qb_env *env) {
                  100 * f->below);
 }
 
-/* Counts that noise would spread stand at one value: brighter ones were cut off. At the type's maximum they count as saturated. */
+/* Counts that noise would spread have one value: brighter ones were clipped. At the type's maximum they count as
+ * saturated. */
 static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
     if (f->clipped > 0)
         qb__warn(env,
@@ -114,7 +115,8 @@ static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
                  100 * f->clipped, f->clip);
 }
 
-/* A row holds the same mass in all views. Where instead all rows of a view do, and views differ, a view is the sinogram of one row. */
+/* A row has the same mass in all views. If instead all rows of a view have the same mass, and views differ, a view is
+ * the sinogram of one row. */
 static void warn_sinograms(const qb__lines_look *lines, const qb_env *env) {
     const double EQUAL = 0.03, DIFFERENT = 0.4;
     enum { LEAST_ROWS = 4, LEAST_VIEWS = 12 };
@@ -141,7 +143,7 @@ static void warn_sinograms(const qb__lines_look *lines, const qb_env *env) {
              "leave it out where it is given" QB__CODE("axes-order"));
 }
 
-/* Pictures that show line integrals, or the inverse of transmissions, in 256 or 65,536 levels. */
+/* Pictures of line integrals, or of inverted transmissions, in 256 or 65,536 levels. */
 static void warn_grey(const qb__levels_found *f, const qb_env *env) {
     if (f->grey > 0)
         qb__warn(env,
@@ -202,7 +204,7 @@ qb_status qb__levels_look(qb_scan *scan, const qb__prepare *prepare, size_t row0
     enum { ROOM = 4 << 20 };
     const qb_scan_info *info = qb_scan_describe(scan);
     const size_t view =
-        info->rows * info->columns * (qb_dtype_size(info->dtype) + sizeof(float)); /* is held elsewhere */
+        info->rows * info->columns * (qb_dtype_size(info->dtype) + sizeof(float)); /* counted elsewhere */
     const qb__row_sample where = {.row0 = row0,
                                   .row1 = row1,
                                   .step = 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Are the numbers what they are said to be? */
+/* Levels of a line that tell its quantity. */
 #include "prep/line_levels.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void find_levels(const float *line, size_t columns, float *scratch, qb__l
         out->high = fmax(out->high, level);
         blocks++;
     }
-    for (size_t i = 1; i + 1 < columns; i++) { /* slopes are no noise */
+    for (size_t i = 1; i + 1 < columns; i++) { /* slopes are not noise */
         const float second = line[i - 1] - 2 * line[i] + line[i + 1];
         if (isfinite(second)) scratch[steps++] = fabsf(second);
     }
@@ -32,9 +32,9 @@ static void find_levels(const float *line, size_t columns, float *scratch, qb__l
     if (out->looked) out->noise = 1.2533 * qb__float_median(scratch, steps) / (0.6745 * sqrt(6) * sqrt(BLOCK));
 }
 
-/* How much brighter `wide` pixels from i on are, the darkest of them, than the line through their neighbours, in units in which photon
- * noise is the same everywhere in the row; *by: the same as a line integral, 0 where the neighbours themselves differ as much, as at an
- * edge. */
+/* How much brighter the darkest of `wide` pixels from i on is than the line through their neighbours, in units in which
+ * photon noise is constant over the row; *by: the same as a line integral, 0 if the neighbours themselves differ as
+ * much, as at an edge. */
 static double stands_out(const float *line, size_t i, size_t wide, bool photons, double *by) {
     const size_t last = i + wide - 1;
     double near = 0.5 * ((double)line[i - 1] + (double)line[last + 1]),
@@ -45,7 +45,7 @@ static double stands_out(const float *line, size_t i, size_t wide, bool photons,
     return isfinite(near + next) && isfinite(step) ? step * (photons ? exp(-middle / 2) : 1) : 0;
 }
 
-/* One or two bright pixels alone are no object: an object's edge moves its neighbours, too. */
+/* One or two bright pixels alone are not an object, whose edge would also change the neighbours. */
 static void find_spikes(const float *line, size_t columns, bool photons, float *scratch, qb__line_levels *out) {
     const double FAR = 12, least = photons ? 0.1 : 0.1 * fmax(out->high, 0);
     double by;
@@ -58,7 +58,7 @@ static void find_spikes(const float *line, size_t columns, bool photons, float *
     for (size_t wide = 1; wide <= 2; wide++) {
         for (size_t i = NEAR; i + wide - 1 + NEAR < columns; i++) {
             const double far = stands_out(line, i, wide, photons, &by);
-            if (!(by > least) || !(far > FAR * sigma)) continue; /* NaN is none */
+            if (!(by > least) || !(far > FAR * sigma)) continue; /* false for NaN */
             qb__spikes *spikes = &out->spikes[wide - 1];
             if (spikes->count < QB__LEVELS_SPIKES) spikes->column[spikes->count] = (uint32_t)i;
             spikes->count++;
@@ -79,9 +79,9 @@ void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity,
     if (out->looked) find_spikes(line, columns, quantity != QB_LINE_INTEGRAL, scratch, out);
 }
 
-/* ---- counts that are cut off ---- */
+/* ---- clipped counts ---- */
 
-/* Flats that are cut off, too, are darker by noise, others are brighter. Much darker ones do not belong to the scan. */
+/* Clipped flats are darker only by noise, others are brighter. Much darker ones do not belong to the scan. */
 static bool is_off(float top, float flat) {
     return flat > 1.0001f * top || (flat < 0.9999f * top && flat > 0.97f * top);
 }
@@ -123,12 +123,12 @@ void qb__line_levels_below(const float *counts, const float *dark, const float *
     const float FAR = 8;
     for (size_t i = 0; i < columns; i++) {
         const float margin = fmaxf(0.1f * dark[i], FAR * (noise > 0 ? noise : sqrtf(fmaxf(dark[i], 0))));
-        out->below += margin > 0 && !isnan(line[i]) && counts[i] < dark[i] - margin; /* not so of NaN */
+        out->below += margin > 0 && !isnan(line[i]) && counts[i] < dark[i] - margin; /* false for NaN */
     }
 }
 
-/* A plateau: of noise few values are at the largest one, and more at the next. Without noise air is one value, too: that of the
- * flats. */
+/* A plateau: with noise, few values equal the maximum, and more the next one. Without noise, air has one value too:
+ * that of the flats. */
 static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_found *found) {
     enum { LEAST_TURNS = 64, LEAST = 8 };
     const double NOISE = 0.65, OFF = 0.02, GAPS = 0.04, STEEP = 4;
@@ -169,7 +169,7 @@ static void find_negative(const qb__line_levels *lines, size_t count, qb__levels
     found->mean = sum / measured;
 }
 
-/* Whole numbers from 0 at the ends up to many levels. */
+/* Whole numbers, from 0 at the ends to many levels. */
 static double grey_of(const qb__line_levels *lines, size_t count, double end) {
     const double LEVELS = 10, PART = 0.2, EMPTY = 0.05;
     double size = 0, measured = 0, top = 0;
@@ -181,7 +181,7 @@ static double grey_of(const qb__line_levels *lines, size_t count, double end) {
     return top >= LEVELS && size > EMPTY * measured && end * measured < PART * size ? top : 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all lines ---- */
 
 static size_t views_of_column(const qb__line_levels *lines, size_t each, int kind, uint32_t column) {
     size_t count = 0;
@@ -212,7 +212,7 @@ static void count_hot(const qb__line_levels *group, size_t each, int kind, qb__l
     }
 }
 
-/* Those of one line that are no columns. */
+/* The spikes of a line that are not such columns. */
 static size_t count_alone(const qb__line_levels *group, size_t each, size_t v, int kind, uint32_t *first) {
     const qb__spikes *spikes = &group[v].spikes[kind];
     size_t alone = 0;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Values from one end to the other: what air reads there is taken off as a straight line. */
+/* Values from one end to the other, minus a straight line through the levels of air. */
 static double sum_line(const float *line, size_t columns, const double end[2], double sum[4]) {
     const double half = 0.5 * ((double)columns - 1);
     size_t lost = 0;
@@ -30,7 +30,7 @@ void qb__line_mass_of(const float *line, size_t columns, const double end[2], co
     if (columns < 8 || !(top > 0)) return;
     for (int side = 0; side < 2; side++) {
         if (fabs(end[side]) > fmax(AIR * top, 5 * noise[side])) return;
-        air[side] = fabs(end[side]) > 3 * noise[side] ? end[side] : 0; /* noise there would weigh on all columns */
+        air[side] = fabs(end[side]) > 3 * noise[side] ? end[side] : 0; /* noise there would affect all columns */
         sigma = fmax(sigma, noise[side]);
     }
     if (sum_line(line, columns, air, sum) > LOST || !(sum[0] > 0.02 * top * (double)columns)) return;
@@ -38,7 +38,7 @@ void qb__line_mass_of(const float *line, size_t columns, const double end[2], co
     mass->middle = sum[1] / sum[0];
     mass->spread = sum[2] / sum[0] - mass->middle * mass->middle;
     mass->skew = sum[3] / sum[0] - mass->middle * (3 * mass->spread + mass->middle * mass->middle);
-    /* `noise` is that of a median of three values at least. */
+    /* `noise` is that of a median of at least three values. */
     mass->noise = 1.5 * sigma * sqrt((double)columns * (double)columns * (double)columns / 12) / sum[0];
     mass->whole = mass->spread > 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels of the detector that count as not measured, of scans without flats: gain 0, as a dead flat has it, and of given line
- * integrals a dark that is no number. Where there are flats, these are NaN there. */
+/* Masked pixels of scans without flats: gain 0, as for a dead flat, and NaN as the dark of given line integrals. If
+ * there are flats, they are NaN there. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The pass that takes each view's intensity from the scan's beam monitor. Where --air is given, that measures it in the
- * views themselves, and better. */
+/* The pass that takes each view's intensity from the scan's beam monitor. If --air is given, that measures it in the
+ * views themselves, more accurately. */
 #include <stdio.h>
 
 #include "base/log.h"
@@ -19,8 +19,7 @@ static qb_status measure(const qb__pass *pass) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
     qb_status status = qb__alloc(info->views, sizeof(float), &pass->fields->air);
     if (status != QB_OK) return status;
-    const qb__drift *drift =
-        pass->scan->drift; /* flats between series follow the beam already, as far as the monitor says */
+    const qb__drift *drift = pass->scan->drift; /* interpolated flats follow the beam already, as the monitor states */
     for (size_t v = 0; v < info->views; v++)
         pass->fields->air[v] = (float)info->intensity[v] / (drift ? drift->monitor[v] : 1);
     snprintf(pass->note, pass->note_size, "%.100s, %.4g to %.4g of the flats'", info->intensity_from,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Noise is measured by second differences of transmissions t along a row,
  *   d = t[c-1] - 2 t[c] + t[c+1],
- * which leave little of a smooth object, and nothing of what the detector's pixels differ by. d has six times the variance of a
- * transmission. Medians make a few edges and zingers harmless. */
+ * which remove most of a smooth object and the pattern of the detector's pixels. d has six times the variance of a
+ * transmission. Medians remove the effect of a few edges and zingers. */
 #include "prep/number_noise.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ typedef struct sample {
 
 typedef struct samples {
     sample *of;
-    size_t count, step; /* every step-th column is looked at */
+    size_t count, step; /* every step-th column is used */
     float *line;
     char *raw;
 } samples;
@@ -36,7 +36,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of a row of numbers, whose fields are at `row`. */
+/* For a row of numbers, whose flats and darks are at `row`. */
 static void add_line(samples *s, const qb__number_fields *f, size_t row, size_t columns) {
     const float *n = s->line, *dark = f->dark ? f->dark + row * columns : NULL;
     const float *gain = f->gain ? f->gain + row * columns : NULL;
@@ -70,7 +70,7 @@ static qb_status read_lines(qb_scan *scan, const qb__number_fields *fields, samp
     return QB_OK;
 }
 
-/* The variance of a number, by the median of so many squares; 0.4549: the median of a squared normal number. */
+/* The variance of a number, from the median of so many squares; 0.4549 is the median of a squared normal number. */
 static double variance(const sample *of, size_t count, double *scratch, double *level) {
     *level = 0;
     for (size_t i = 0; i < count; i++) {
@@ -81,7 +81,7 @@ static double variance(const sample *of, size_t count, double *scratch, double *
     return scratch[count / 2] / (6 * 0.4549);
 }
 
-/* A straight line through the darkest and the brightest quarter; through 0 where they are about as bright. */
+/* A straight line through the darkest and the brightest quarter; through 0 if both have about the same brightness. */
 static qb__number_noise fit(sample *of, size_t count, double *scratch) {
     double low, high, level;
     qsort(of, count, sizeof *of, by_level);
@@ -106,7 +106,7 @@ qb_status qb__number_noise_of(qb_scan *scan, const qb__number_fields *fields, qb
     QB__TRY(qb__alloc(info->columns, sizeof(float), &s.line));
     QB__TRY(read_lines(scan, fields, &s));
     if (s.count >= LEAST) *noise = fit(s.of, s.count, scratch);
-    if (!qb_dtype_is_float(qb__scan_dtype(scan))) noise->base += 1.0 / 12; /* of rounding */
+    if (!qb_dtype_is_float(qb__scan_dtype(scan))) noise->base += 1.0 / 12; /* rounding */
 out:
     qb__free(s.of);
     qb__free(scratch);

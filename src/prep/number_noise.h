@@ -4,8 +4,8 @@
 
 #include "quickbeam/scan.h"
 
-/* The noise of a scan's numbers: a number n has the variance base + slope * n. Of photon counts base is 0 and slope 1; a detector
- * that makes g numbers of a photon has the slope g, and one that adds noise when it is read out has a base. */
+/* The noise of a scan's numbers: a number n has the variance base + slope * n. For photon counts base is 0 and slope 1;
+ * a detector with g counts per photon has the slope g; readout noise adds a base. */
 typedef struct qb__number_noise {
     double base, slope;
 } qb__number_noise;
@@ -15,7 +15,7 @@ typedef struct qb__number_fields {
     const float *dark, *gain, *beam;
 } qb__number_fields;
 
-/* From a few rows of a few views, the same ones for every job of the scan. Structure as fine as a pixel counts as noise. */
+/* From a few rows of a few views, the same for every job of the scan. Structure as fine as a pixel counts as noise. */
 qb_status qb__number_noise_of(qb_scan *scan, const qb__number_fields *fields, qb__number_noise *noise);
 
 #endif

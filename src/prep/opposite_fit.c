@@ -11,7 +11,7 @@ static double between(const float *line, double at) {
     return (1 - part) * (double)line[k] + part * (double)line[k + 1];
 }
 
-/* The terms of one bin of a row of a pair: the difference, its derivative by each unknown, and the differences to other views. */
+/* The terms of one bin of a row of a pair: the difference, its derivatives, and the differences to other views. */
 enum { DIFFERENCE = QB__OPPOSITE_UNKNOWN, NEXT, FAR, CROSS, HERE, THERE, TERMS };
 
 static void terms_of(const qb__opposite_look *l, const qb__opposite_pair *p, size_t at, double column, double z,
@@ -77,7 +77,7 @@ static void add_line(qb__opposite_look *l, size_t number, size_t where, double c
     }
 }
 
-/* Least squares without part `but`; unknowns that nothing shows are 0. What is left. */
+/* Least squares without part `but`; undetermined unknowns are 0. Returns the residual. */
 static double solve(const qb__opposite_look *l, const qb__opposite_sums *total, const qb__opposite_sums *but,
                     double x[QB__OPPOSITE_UNKNOWN]) {
     double a[QB__OPPOSITE_UNKNOWN][QB__OPPOSITE_UNKNOWN + 1];
@@ -102,7 +102,7 @@ static double solve(const qb__opposite_look *l, const qb__opposite_sums *total, 
     return rest;
 }
 
-/* Of pairs first <= i < end. */
+/* Sums over pairs first <= i < end. */
 qb__opposite_fit qb__opposite_fit_pairs(const qb__opposite_look *l, size_t first, size_t end) {
     qb__opposite_fit f = {0};
     qb__opposite_sums total = {0};
@@ -155,7 +155,7 @@ qb__opposite_fit qb__opposite_settle(qb__opposite_look *l, double *column) {
     return f;
 }
 
-/* Where opposite views agree best, of what they would differ by if they had nothing in common. */
+/* The column where opposite views agree best, relative to the difference of unrelated views. */
 double qb__opposite_search(const qb__opposite_look *l, double edge) {
     enum { MOST = 6 };
     const size_t size = l->rows * l->bins, level = l->levels > 1, stride = (l->count + MOST - 1) / MOST;

@@ -6,14 +6,14 @@
 
 #include "prep/prepare.h"
 
-/* How much is looked at. */
+/* Amount of data. */
 enum {
     QB__OPPOSITE_BINS = 96,
     QB__OPPOSITE_PLACES = 5,
-    QB__OPPOSITE_LEVELS = 3, /* rows of a place: below, at it, above */
+    QB__OPPOSITE_LEVELS = 3, /* rows at a position: below, at it, above */
     QB__OPPOSITE_PAIRS = 24,
     QB__OPPOSITE_VIEWS = 8 * QB__OPPOSITE_PAIRS,
-    QB__OPPOSITE_PARTS = 4, /* of a row, whose errors are independent */
+    QB__OPPOSITE_PARTS = 4, /* parts of a row, whose errors are independent */
     QB__OPPOSITE_UNKNOWN = 3
 };
 enum { QB__OPPOSITE_SHIFT, QB__OPPOSITE_TURN, QB__OPPOSITE_LEAN };
@@ -23,34 +23,35 @@ typedef struct qb__direction_at {
     size_t view;
 } qb__direction_at;
 
-/* Two views that are nearly half a turn apart: [0] comes first. */
+/* Two views nearly half a turn apart: [0] comes first. */
 typedef struct qb__opposite_pair {
-    size_t view[2], low[2], high[2]; /* slots; the views between which the change with the angle is measured */
-    size_t next, far;                /* of view[0]: a neighbour, and a view a quarter turn away */
-    double lever[2];                 /* radians from low to high */
-    double off;                      /* radians from the opposite of view[0] to view[1], as stated */
+    /* indices of the stored views; the views for measuring the change with the angle */
+    size_t view[2], low[2], high[2];
+    size_t next, far; /* for view[0]: a neighbour, and a view a quarter turn away */
+    double lever[2];  /* radians from low to high */
+    double off;       /* radians from the opposite of view[0] to view[1], as stated */
 } qb__opposite_pair;
 
-/* Normal equations of what opposite views differ by. */
+/* Normal equations of the differences of opposite views. */
 typedef struct qb__opposite_sums {
     double a[QB__OPPOSITE_UNKNOWN][QB__OPPOSITE_UNKNOWN], y[QB__OPPOSITE_UNKNOWN],
-        rest; /* of the products; of the differences' squares */
+        rest; /* sums of the products; of the differences' squares */
 } qb__opposite_sums;
 
 typedef struct qb__opposite_look {
     qb_scan *scan;
     const qb_scan_info *info;
     qb__prep steps;
-    size_t first; /* row of the steps' fields */
+    size_t first; /* row of the preparation's fields */
     const double *radians;
     qb__direction_at *order;
     size_t bin, bins;
-    size_t row[QB__OPPOSITE_PLACES * QB__OPPOSITE_LEVELS], rows, places, levels; /* levels: 1, or those of a place */
+    size_t row[QB__OPPOSITE_PLACES * QB__OPPOSITE_LEVELS], rows, places, levels; /* levels: 1, or those of a position */
     size_t view[QB__OPPOSITE_VIEWS], views;
     qb__opposite_pair pairs[QB__OPPOSITE_PAIRS];
     size_t count;
     double step;  /* median */
-    bool around;  /* pairs are found over half a turn; else the angle between them is too uncertain to be asked for */
+    bool around;  /* pairs cover half a turn; otherwise the angle between them is too uncertain to be fitted */
     float *lines; /* [slot][row][bin] */
     float *line;
     char *raw;
@@ -62,25 +63,27 @@ typedef struct qb__opposite_fit {
     double x[QB__OPPOSITE_UNKNOWN], error[QB__OPPOSITE_UNKNOWN]; /* bins, radians, radians */
     /* Sums of squares. */
     double before; /* of the differences between opposite views */
-    double after;  /* of what the fit leaves of these differences */
+    double after;  /* of the residuals after the fit */
     double next;   /* of the differences to the neighbours qb__opposite_pair.next */
     double far;    /* of the differences to the views qb__opposite_pair.far */
-    double
-        cross; /* of the differences to the mirrored views `far`: faulty columns, which stand still, count here as between opposite views */
+    /* cross: of the differences to the mirrored views `far`: faulty columns, which do not move, count here as between
+     * opposite views */
+    double cross;
 } qb__opposite_fit;
 
-/* Which views are compared; radians and step of l are set. */
+/* Choose the views to be compared; radians and step of l are set. */
 qb_status qb__opposite_pairs(qb__opposite_look *l, size_t most);
 
-/* The axis assumed at `column`, in bins; overwrites l->part. */
+/* Assume the axis at `column`, in bins; overwrites l->part. */
 qb__opposite_fit qb__opposite_fit_at(qb__opposite_look *l, double column);
-/* The fit to pairs first <= i < end alone. qb__opposite_fit_at was called before. */
+/* The fit to pairs first <= i < end only. Call qb__opposite_fit_at before. */
 qb__opposite_fit qb__opposite_fit_pairs(const qb__opposite_look *l, size_t first, size_t end);
-/* By how many radians the views of one pair are further apart than stated, from this pair alone. qb__opposite_fit_at was called before. */
+/* Angle in radians by which the views of one pair are farther apart than stated, from this pair alone. Call
+ * qb__opposite_fit_at before. */
 double qb__opposite_turn_of(const qb__opposite_look *l, size_t pair);
-/* Moves the column until it stays. */
+/* Iterate until the column does not change. */
 qb__opposite_fit qb__opposite_settle(qb__opposite_look *l, double *column);
-/* The column, in bins, about which opposite views agree best, not in that share of the columns at either end. */
+/* The column, in bins, about which opposite views agree best, without that share of the columns at either end. */
 double qb__opposite_search(const qb__opposite_look *l, double edge);
 
 #endif

@@ -34,7 +34,7 @@ static qb_status arrange(qb__opposite_look *l) {
     return QB_OK;
 }
 
-/* The place whose angle is nearest. */
+/* The position with the nearest angle. */
 static size_t nearest(const qb__opposite_look *l, double angle) {
     const size_t n = l->info->views;
     size_t low = 0, high = n;
@@ -57,7 +57,7 @@ static size_t slot_of(qb__opposite_look *l, size_t view) {
     return l->views++;
 }
 
-/* Views on both sides of a place, or on one where the range ends, over which the rim moves by about a bin. */
+/* Views on both sides of a position, or on one at the end of the range, over which the rim moves by about a bin. */
 static bool choose_lever(qb__opposite_look *l, size_t at, size_t *low, size_t *high, double *lever) {
     const size_t n = l->info->views;
     const double wanted = fmax(1.01 * l->step, 2 / (double)l->bins), angle = l->order[at].angle;
@@ -108,7 +108,7 @@ static bool add_pair(qb__opposite_look *l, size_t at, size_t opposite, double of
     return true;
 }
 
-/* Where a turn is covered, evenly over it; else at both ends of half a turn. */
+/* Evenly over a full turn; else at both ends of half a turn. */
 static void choose_pairs(qb__opposite_look *l, size_t limit) {
     const double NEAR = 2.6, RIM = 2; /* steps; bins that the rim moves */
     const size_t n = l->info->views;

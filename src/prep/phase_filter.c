@@ -10,7 +10,7 @@ struct qb__phase_filter {
     qb__phase_blocks blocks;
     qb__fft *rows;
     qb__fft_columns *columns;
-    float offset; /* added to numbers behind it */
+    float offset; /* added to the filtered numbers */
 };
 
 static qb__phase_blocks blocks_of(const qb__paganin *how, size_t rows, size_t columns) {
@@ -31,7 +31,7 @@ static qb__phase_blocks blocks_of(const qb__paganin *how, size_t rows, size_t co
     return b;
 }
 
-/* What frequencies are multiplied by. */
+/* The factors of the frequencies. */
 static double factor(const void *self, size_t row, size_t column) {
     const qb__phase_response *r = self;
     double f = (double)r->scale / ((double)r->column[column] + (double)r->row[row]);

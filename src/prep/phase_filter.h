@@ -5,13 +5,13 @@
 #include "prep/paganin.h"
 #include "quickbeam/status.h"
 
-/* The filter of paganin.h, and that of scatter.h, on a block of rows of one view. Views are cut into blocks at the same rows whatever is asked for: block i
- * hands out rows i * rows to (i + 1) * rows and looks at `margin` rows more on both sides, beyond which less than 1e-4 of the
- * kernel lies. So a pixel always comes of the same numbers, and has the same bits. */
+/* The filter of paganin.h, and that of scatter.h, on a block of rows of one view. Views are divided into blocks at
+ * fixed rows: block i returns rows i * rows to (i + 1) * rows and reads `margin` rows more on both sides, beyond which
+ * less than 1e-4 of the kernel lies. So a pixel is always computed from the same numbers, and has the same bits. */
 typedef struct qb__phase_filter qb__phase_filter;
 
 typedef struct qb__phase_blocks {
-    size_t rows, margin;   /* handed out, and looked at on both sides */
+    size_t rows, margin;   /* returned rows; rows read on both sides */
     size_t height, stride; /* rows and columns of the Fourier transform */
     size_t apart;          /* floats from one row's spectrum to the next */
     size_t left;           /* columns before the detector's first */
@@ -21,8 +21,9 @@ qb_status qb__phase_filter_create(const qb__paganin *how, size_t rows, size_t co
 void qb__phase_filter_destroy(qb__phase_filter *filter); /* NULL-safe */
 const qb__phase_blocks *qb__phase_filter_blocks(const qb__phase_filter *filter);
 size_t qb__phase_filter_bytes(const qb__phase_filter *filter);
-/* A block is spectra[height][apart]: rows are transformed to it one by one, then the block is filtered, and rows come back. line[stride + 16]
- * is destroyed by the first, and made by the last. All are 64-byte aligned. */
+/* A block is spectra[height][apart]: rows are transformed one by one, then the block is filtered, and rows are
+ * transformed back. line[stride + 16] is destroyed by the first step, and written by the last. All are 64-byte
+ * aligned. */
 void qb__phase_filter_row(const qb__phase_filter *filter, float *line, float *spectrum);
 size_t qb__phase_filter_scratch(const qb__phase_filter *filter); /* floats */
 void qb__phase_filter_run(const qb__phase_filter *filter, float *spectra, float *scratch);

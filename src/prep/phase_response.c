@@ -8,7 +8,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* exp(-2 pi m / L) < 5e-5 for the kernel's exponential tail; the little that rings on beyond it is below that from 32 pixels on. */
+/* exp(-2 pi m / L) < 5e-5 for the kernel's exponential tail; the ringing beyond it is below that from 32 pixels on. */
 static size_t margin_of(double length) { return (size_t)fmax(32, ceil(10 * length / (2 * pi))); }
 
 void qb__phase_margins(const qb__paganin *how, size_t rows, size_t *wide, size_t *high) {
@@ -16,14 +16,14 @@ void qb__phase_margins(const qb__paganin *how, size_t rows, size_t *wide, size_t
     *high = rows > 1 ? margin_of(how->rows) + (size_t)ceil(5 * how->sigma[1] + 6 * how->spread[1]) : 0;
 }
 
-/* (L f)^2 of frequency k of n, or what it is of the pixels' own Laplacian. */
+/* (L f)^2 of frequency k of n, or its equivalent for the discrete Laplacian. */
 static double square(const qb__paganin *how, double length, size_t k, size_t n) {
     const double f = (double)(k <= n / 2 ? k : n - k) / (double)n;
     const double s = how->generalised ? sin(pi * f) / pi : f;
     return length * length * s * s;
 }
 
-/* Of frequencies 0 to count - 1 of n, a Gaussian mean of sigma pixels. */
+/* Response of a Gaussian mean of sigma pixels, for frequencies 0 to count - 1 of n. */
 static qb_status make_gaussian(double sigma, size_t count, size_t n, float **gaussian) {
     const qb_status status = qb__alloc(count, sizeof **gaussian, gaussian);
     for (size_t k = 0; status == QB_OK && k < count; k++) {

@@ -5,22 +5,22 @@
 #include "prep/paganin.h"
 #include "quickbeam/status.h"
 
-/* What the filters of paganin.h and scatter.h multiply the Fourier transform of a block by, as tables:
+/* Factors of a block's Fourier transform for the filters of paganin.h and scatter.h, as tables:
  *   scale / (column + row) (1 + unsharp (1 - mean_row mean_column)) / (1 - share spread_row spread_column),
- * and `offset` is added to the numbers behind it. */
+ * and `offset` is added to the filtered numbers. */
 typedef struct qb__phase_response {
-    float *column, *row;               /* of frequencies along a row, [width], and along a column, [height] */
-    float *mean_column, *mean_row;     /* a Gaussian mean's, as many; unsharp 0: NULL */
-    float *spread_column, *spread_row; /* scatter's Gaussian's, as many; share 0: NULL */
+    float *column, *row;               /* frequencies along a row, [width], and along a column, [height] */
+    float *mean_column, *mean_row;     /* of a Gaussian mean, same sizes; unsharp 0: NULL */
+    float *spread_column, *spread_row; /* of scatter's Gaussian, same sizes; share 0: NULL */
     float scale, unsharp, share, offset;
 } qb__phase_response;
 
-/* Of height x stride numbers, frequencies k < width along a row. */
+/* For height x stride numbers, frequencies k < width along a row. */
 qb_status qb__phase_response_create(const qb__paganin *how, size_t height, size_t stride, size_t width,
                                     qb__phase_response *response);
 void qb__phase_response_clear(qb__phase_response *response);
 
-/* Columns and rows that a block looks at beyond what it hands out. Beyond them less than 1e-4 of the kernel lies. */
+/* Columns and rows that a block reads beyond those that it returns. Beyond them less than 1e-4 of the kernel lies. */
 void qb__phase_margins(const qb__paganin *how, size_t rows, size_t *wide, size_t *high);
 
 #endif

@@ -13,7 +13,7 @@ size_t qb__phase_transmissions(const qb__phase_row *row, const void *raw, float 
         ->transmissions(out, row->dark, row->gain, row->change, row->stuck, row->top, row->most, row->columns, out);
 }
 
-/* Columns first < c < end, between two that have a value or at an end of the row. */
+/* Columns first < c < end, between two with a value or at an end of the row. */
 static void bridge(float *line, size_t columns, ptrdiff_t first, size_t end) {
     const float left = first >= 0 ? line[first] : line[end], right = end < columns ? line[end] : left;
     const float step = (right - left) / (float)((ptrdiff_t)end - first);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether columns that seem lost are. A column of an object follows the line between its neighbours about as well as these follow
- * theirs, in every view. One without a usable answer, frozen or fluctuating, does not. A constant difference is a stripe, and no sign
- * of a loss. So what is compared is the standard deviation over the views of how far a column is from that line. */
+/* Confirms columns that seem lost. A column of an object follows the line between its neighbours about as well as these
+ * follow theirs, in every view. A column without a usable signal, frozen or fluctuating, does not. A constant
+ * difference is a stripe, not a loss. So the criterion is the standard deviation over the views of a column's distance
+ * from that line. */
 #include <math.h>
 #include <string.h>
 
 #include "prep/rings.h"
 
 enum { COMPARED = 3 }; /* columns on each side */
-/* Of line integrals: steps of counts are smaller, and a loss of this size does no harm. */
+/* In line integrals: steps of counts are smaller, and a loss of this size has no effect. */
 static const double LEAST = 3e-3;
 
-/* The next column that is not marked; `columns` where there is none. */
+/* The next column that is not marked; `columns` if there is none. */
 static size_t next_good(const qb__rings_row *row, size_t c, bool left) {
     do c = left ? c - 1 : c + 1; /* left of column 0 wraps to a large number */
     while (c < row->columns && row->lost[c]);

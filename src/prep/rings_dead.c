@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns without a usable answer, after the idea of Vo, Atwood, Drakopoulos (Opt. Express 26 (2018) 28396, algorithm 6):
- * what they record does not change with the views, or fluctuates. Their measure is the mean difference between successive
- * views. It is compared with the medians of the columns on both sides, so that the edge of an object that turns about its
- * own axis is not taken for a fault. */
+/* Columns without a usable signal, after the idea of Vo, Atwood, Drakopoulos (Opt. Express 26 (2018) 28396, algorithm
+ * 6): their values do not change with the views, or fluctuate. The measure is the mean difference between successive
+ * views. It is compared with the medians of the columns on both sides, so that the edge of an object that turns about
+ * its own axis does not count as a fault. */
 #include <math.h>
 
 #include "base/sort.h"
@@ -10,7 +10,7 @@
 
 enum { COMPARED = 9 }; /* columns on each side */
 
-/* The median of columns first, first + step, ... that exist. */
+/* The median of the existing columns first, first + step, ... */
 static double median_of_neighbours(const float *from, size_t columns, size_t first, size_t step, bool leftwards) {
     double picked[COMPARED];
     size_t count = 0;
@@ -19,8 +19,8 @@ static double median_of_neighbours(const float *from, size_t columns, size_t fir
     return qb__median(picked, count);
 }
 
-/* Noise jumps from view to view, by 1.73 times as much in its second differences as in its first ones. What an object's edges do is
- * smoother. */
+/* Noise jumps from view to view, and its second differences are 1.73 times as large as its first ones. The changes by
+ * an object's edges are smoother. */
 static bool is_rough(const qb__rings_row *row, size_t c) {
     const double LEAST = 1.4;
     double first = 0, second = 0;

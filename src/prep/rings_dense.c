@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Weak stripes in nearly all columns, as flats leave them that were measured with another beam.
+/* Weak stripes in nearly all columns, as caused by flats that were measured with another beam.
  *
- *   sort     each column is sorted, so that the object becomes smooth across columns and a stripe stays where it is. Rank by
- *            rank, what a median over columns takes away belongs to the stripe (Vo, Atwood, Drakopoulos, Opt. Express 26
- *            (2018) 28396, algorithm 3); its mean over the ranks is the stripe
- *   wavelet  the details of a wavelet transform across columns, their median over the views (Muench, Trtik, Marone,
+ *   sort     each column is sorted, so that the object becomes smooth across columns and a stripe stays in its column. Rank
+ *            by rank, the deviation from a median over columns is the stripe (Vo, Atwood, Drakopoulos, Opt. Express 26
+ *            (2018) 28396, algorithm 3); its mean over the ranks is removed
+ *   wavelet  the details of a wavelet transform across columns, as median over the views (Muench, Trtik, Marone,
  *            Stampanoni, Opt. Express 17 (2009) 8567, for a damping of width 0); the transform is that of Daubechies' second
- *            wavelet, the mean over all its shifts, so that no column is treated otherwise than its neighbour
+ *            wavelet, averaged over all its shifts, so that all columns are treated alike
  *
- *   others  the mean over the views less a smooth curve: rings_profile.c
+ *   others   the mean over the views minus a smooth curve: rings_profile.c
  *
- * All take structure of the object for stripes, which can do more harm than the stripes do. A stripe is the same at all
- * ranks, structure is not. So the square of what the sorted columns show is compared with its squared standard error, both as
- * medians over the columns. Where structure explains it nothing is taken off, nor where neighbouring columns show nearly the same. */
+ * All of them take structure of the object for stripes, which can do more harm than the stripes do. A stripe is the
+ * same at all ranks, structure is not. So the square of the sorted columns' result is compared with its squared
+ * standard error, both as medians over the columns. If structure explains it, nothing is removed; nor if neighbouring
+ * columns have nearly the same result. */
 #include <math.h>
 #include <string.h>
 
@@ -24,18 +25,18 @@
 
 enum {
     RANKS = 32, /* of a sorted column, each a mean of neighbours */
-    GROUPS = 8, /* of ranks, for the standard error */
+    GROUPS = 8, /* groups of ranks, for the standard error */
     LANES = QB__SORT_LANES,
-    LEVELS = 5, /* of the wavelet transform, at most */
+    LEVELS = 5, /* levels of the wavelet transform, at most */
     REACH = 3 << (LEVELS - 1),
-    MOST_SMALL = 301 /* columns of a window, rings_options.c */
+    MOST_SMALL = 301 /* columns of a window, see rings_options.c */
 };
-/* The squares that structure alone explains, in squared standard errors; from twice as many on all is stripes. */
+/* Squares explained by structure alone, in squared standard errors; from twice as many on, all is stripes. */
 static const double EXPLAINED = 4;
-/* Stripes of neighbouring columns have nothing in common, so a sixth of their squared second differences is as large as their squares.
- * What it is less than that is structure: below SMOOTH all, from ROUGH on none. */
+/* Stripes of neighbouring columns are independent, so a sixth of their squared second differences equals their squares.
+ * If it is smaller, the difference is structure: below SMOOTH all, from ROUGH on none. */
 static const double SMOOTH = 0.2, ROUGH = 0.4;
-/* A column's stripe is at most so many times their median; what is more is an edge that stands still. */
+/* A column's stripe is limited to so many times their median; a larger one is an edge that does not move. */
 static const double MOST = 6;
 
 size_t qb__rings_ranks_floats(size_t views, size_t columns) {
@@ -44,7 +45,7 @@ size_t qb__rings_ranks_floats(size_t views, size_t columns) {
 
 /* ---- sorting ---- */
 
-/* Columns c0.. over all views, sorted; one that is not there is the last again. */
+/* Columns c0.. over all views, sorted; a missing column repeats the last one. */
 static void sort_columns(const qb__rings_row *row, size_t c0, float (*sorted)[LANES]) {
     const size_t many = qb__smaller(LANES, row->columns - c0);
     for (size_t v = 0; v < row->views; v++) {
@@ -68,7 +69,7 @@ static void make_ranks(const qb__rings_row *row, size_t ranks, size_t c0, float 
     }
 }
 
-/* The median of columns c - half to c + half, as far as there are some. */
+/* The median of columns c - half to c + half that exist. */
 static float median_at(const float *line, size_t n, size_t half, size_t c, float *window) {
     const size_t first = c > half ? c - half : 0, held = qb__smaller(n, c + half + 1) - first;
     memcpy(window, line + first, held * sizeof *window);
@@ -76,7 +77,7 @@ static float median_at(const float *line, size_t n, size_t half, size_t c, float
     return held % 2 ? window[held / 2] : 0.5f * (window[held / 2] + window[held / 2 - 1]);
 }
 
-/* line less its median over half columns to either side, as far as there are some. */
+/* line minus its median over half columns on either side that exist. */
 static void less_median(size_t n, size_t half, float *line, float *scratch) {
     const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
     float *old = scratch, (*window)[LANES] = (float(*)[LANES])(scratch + n);
@@ -95,7 +96,7 @@ static void less_median(size_t n, size_t half, float *line, float *scratch) {
     }
 }
 
-/* 0 to 1: how little neighbouring columns have in common, of what is found and of the stripes that are taken off already. */
+/* 0 to 1: independence of neighbouring columns, of the result together with the stripes already removed. */
 static double unlike(const qb__rings_row *row, const double *found, double *squares) {
     const size_t n = row->columns;
     for (size_t c = 0; c < n; c++) squares[c] = (found[c] + row->stripe[c]) * (found[c] + row->stripe[c]);
@@ -109,7 +110,7 @@ static double unlike(const qb__rings_row *row, const double *found, double *squa
     return all > 0 ? fmax(0, fmin(1, (alone / all - SMOOTH) / (ROUGH - SMOOTH))) : 0;
 }
 
-/* The part of what the sorted columns show that structure does not explain, 0 to 1. found[column]: their mean. */
+/* The part of the sorted columns' result that structure does not explain, 0 to 1. found[column]: their mean. */
 static double trust(const qb__rings_row *row, const float *ranks, double *found, double *squares, double *errors) {
     const size_t n = row->columns;
     for (size_t c = 0; c < n; c++) {
@@ -131,7 +132,7 @@ static double trust(const qb__rings_row *row, const float *ranks, double *found,
 
 /* ---- wavelets ---- */
 
-/* One level's approximation: halves of the frequencies, by the autocorrelation of Daubechies' second scaling function.
+/* One level's approximation (half of the frequencies), by the autocorrelation of Daubechies' second scaling function.
  * in[-3 step .. n + 3 step - 1] is mirrored at the ends. */
 static void approximate(float *in, size_t n, size_t step, float *out) {
     const size_t reach = 3 * step;
@@ -145,7 +146,7 @@ static void approximate(float *in, size_t n, size_t step, float *out) {
         out[c] = 0.5f * in[c] + 0.28125f * (left[c] + in[c + step]) - 0.03125f * (far_left[c] + in[c + reach]);
 }
 
-/* line less its approximation: the details of all levels. */
+/* line minus its approximation: the details of all levels. */
 static void details(size_t n, int levels, float *line, float *scratch) {
     float *in = scratch + REACH, *out = in + n + 2 * REACH;
     memcpy(in, line, n * sizeof *line);
@@ -159,7 +160,7 @@ static void details(size_t n, int levels, float *line, float *scratch) {
 
 static void medians_of_details(qb__rings_row *row, float *scratch, double *found) {
     const size_t n = row->columns;
-    int levels = 2; /* up to 511 columns, and one more whenever there are twice as many */
+    int levels = 2; /* for up to 511 columns; one more level for each doubling */
     while (levels < LEVELS && n >> (levels + 7)) levels++;
     for (size_t v = 0; v < row->views; v++) {
         float *line = row->lines + v * n;

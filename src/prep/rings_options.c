@@ -52,7 +52,7 @@ static qb_status parse_size(const char *text, const char *from, bool given[3], q
                     text);
 }
 
-/* The odd number of binned columns next to so many, which is no smaller than `least`. */
+/* The nearest odd number of binned columns, at least `least`. */
 static size_t binned(size_t columns, size_t bin, size_t least) {
     const size_t odd = columns / bin / 2 * 2 + 1;
     return bin < 2 ? columns : odd > least ? odd : least;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns that are a stripe in some views and not in others. In each block of views the height of a stripe one column wide is
- * measured: such a column lies off the straight line through the two columns to its left, off that through the two to its right,
- * and off the line between both sides, all by the same amount. */
+/* Columns that are a stripe in some views only. In each block of views the height of a stripe one column wide is
+ * measured: such a column deviates by the same amount from the straight line through the two columns to its left, from
+ * that through the two to its right, and from the line between both sides. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "prep/rings.h"
 
 enum { AROUND = 6, LANES = QB__SORT_LANES };
-static const double PART = 0.5;  /* of all that the column is off, so much comes and goes with the blocks */
+static const double PART = 0.5;  /* share of a column's deviation that must vary between blocks */
 static const double AGREE = 1.5; /* the estimate is at most so many times the smallest distance from a line */
 
 /* The height of a single spike at c that fits the curvatures best. */
@@ -20,7 +20,7 @@ static double height(const double *curvatures, size_t columns, size_t c) {
     return qb__rings_kink(curvatures, columns, c) / 6;
 }
 
-/* ground[c]: the median of the curvatures of three columns on each side, those next to c left out. */
+/* ground[c]: the median of the curvatures of three columns on each side, without those next to c. */
 static void make_ground(const double *curvatures, size_t columns, double *ground) {
     static const ptrdiff_t around[AROUND] = {-4, -3, -2, 2, 3, 4};
     const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
@@ -36,7 +36,7 @@ static void make_ground(const double *curvatures, size_t columns, double *ground
     }
 }
 
-/* The height of the spike at c as far as all lines agree; 0 where they do not. */
+/* The height of the spike at c on which all lines agree; 0 if they do not. */
 static double spike(const double *curvatures, size_t columns, size_t c, double ground) {
     const double fit = height(curvatures, columns, c);
     const double sign = fit < 0 ? -1 : 1;
@@ -47,7 +47,7 @@ static double spike(const double *curvatures, size_t columns, size_t c, double g
     return least > 0 ? sign * fmin(fabs(fit), AGREE * least) : 0;
 }
 
-/* deviation[c]: root mean square over the blocks of how much a spike's height at c differs from its median. */
+/* deviation[c]: root mean square over the blocks of a spike's height at c minus its median. */
 static void deviations(const qb__rings_row *row, double *line, double *curvatures, double *heights, double *deviation) {
     const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
     const size_t n = row->columns, blocks = row->blocks;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Dense weak stripes from the profile p[column], the mean over the views: what a smooth curve q through it leaves, p - q. The
- * curves differ in how they fall off with the length of a wave; each takes half of a wave of `small` columns for a stripe.
+/* Dense weak stripes from the profile p[column], the mean over the views: the difference p - q from a smooth curve q.
+ * The curves differ in their response over wavelengths; for each, half of a wave of `small` columns counts as a stripe.
  *
- *   titarenko    q = (1 + L^2 D'D)^-1 p, D the difference of neighbours: the s = p - q that makes |D(p - s)|^2 + |s|^2 / L^2 least
+ *   titarenko    q = (1 + L^2 D'D)^-1 p, D the difference of neighbours: s = p - q minimises |D(p - s)|^2 + |s|^2 / L^2
  *                (Titarenko, Withers, Yagola, Appl. Phys. Lett. 95 (2009) 071113, in one dimension); L = small / (2 pi)
- *   raven        q = p filtered by Butterworth's 1 / (1 + (f small)^8), of the views' zero frequency alone (Raven, Rev. Sci.
+ *   raven        q = p filtered by Butterworth's 1 / (1 + (f small)^8), for the views' zero frequency only (Raven, Rev. Sci.
  *                Instrum. 69 (1998) 2978)
  *   double-flat  q = p filtered by a Gaussian: the mean of the corrected views is a second flat (Jailin, Buffiere, Hild, Poncelet,
  *                Roux, J. Synchrotron Rad. 24 (2017) 220, along the row)
  *   fit          q = a cubic fitted to `small` columns around each (Savitzky, Golay, Anal. Chem. 36 (1964) 1627), for the fits
  *                over columns of Vo, Atwood, Drakopoulos (Opt. Express 26 (2018) 28396)
  *
- * Columns go on as mirror images at the ends. */
+ * Columns are mirrored at the ends. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void convolve(const double *p, size_t n, const double *half, size_t reach
 
 void qb__rings_titarenko(double small, const double *p, size_t n, double *q, double *scratch) {
     const double weight = small * small / (4 * M_PI * M_PI);
-    double before = 0; /* Thomas: scratch[c] = upper over diagonal */
+    double before = 0; /* Thomas' algorithm: scratch[c] = upper over diagonal */
     for (size_t c = 0; c < n; c++) {
         const double sides = c == 0 || c + 1 == n ? 1 : 2, diagonal = 1 + weight * sides + (c ? weight * before : 0);
         scratch[c] = -weight / diagonal;
@@ -52,7 +52,7 @@ void qb__rings_raven(double small, const double *p, size_t n, double *q, double 
             const double f = 0.5 * ((double)i + 0.5) / STEPS, fall = pow(f * small, 8);
             sum += cos(2 * M_PI * f * (double)k) / (1 + fall);
         }
-        const double end = cos(0.5 * M_PI * (double)k / (double)(reach + 1)); /* lest the cut be seen */
+        const double end = cos(0.5 * M_PI * (double)k / (double)(reach + 1)); /* avoids artefacts of the cut-off */
         scratch[k] = sum * end * end;
     }
     convolve(p, n, scratch, reach, q);
@@ -66,7 +66,7 @@ void qb__rings_double_flat(double small, const double *p, size_t n, double *q, d
     convolve(p, n, scratch, reach, q);
 }
 
-/* The weights of a least-squares cubic's middle. */
+/* The weights of a least-squares cubic at its middle. */
 void qb__rings_fit(double small, const double *p, size_t n, double *q, double *scratch) {
     size_t reach = (size_t)(0.5 * small);
     if (reach > n - 1) reach = n - 1;

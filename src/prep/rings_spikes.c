@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Stripes one column wide. Such a stripe changes the second differences of the columns next to each other by 1, -2 and 1 times
- * its height. What the object does to them is measured in overlapping windows of views (rings_windows.c): it differs from window
- * to window, a stripe does not. The mean of the middle windows is free of what stands still in a few of them only, and their
- * spread gives each column its own standard error.
+/* Stripes one column wide. Such a stripe changes the second differences of three adjacent columns by 1, -2 and 1 times
+ * its height. The object's second differences are measured in overlapping windows of views (rings_windows.c): they vary
+ * from window to window, a stripe does not. The mean of the middle windows excludes structure that does not move in a
+ * few of them, and their spread gives each column its own standard error.
  *
- * Columns are taken one by one. A column is a stripe where the height that fits best
+ * Columns are processed one by one. A column is a stripe if the best fitting height
  *   exceeds ERRORS standard errors and a part of the object's own second differences,
  *   is the largest of its neighbourhood, and
- *   is found on the left, on the right and in the middle alike, within the noise. The edge of an object that stands still in
- *   the sinogram lies off by different amounts and is left alone.
- * After each sweep all heights found so far are fitted together, and columns next to a stripe are tried as a pair with it. */
+ *   is found equally on the left, on the right and in the middle, within the noise. The edge of an object that does not move
+ *   in the sinogram deviates by different amounts and is not changed.
+ * After each sweep all heights found so far are fitted together, and columns next to a stripe are tried as a pair with
+ * it. */
 #include <math.h>
 #include <string.h>
 
@@ -18,24 +19,25 @@
 
 enum { SWEEPS = 24 /* at most */, SURE_PART = 30 /* of the columns, one in so many */, FITS = 12, WORKS = 11 };
 static const double ERRORS = 3;        /* standard errors that a stripe must exceed */
-static const double SURE_ERRORS = 10;  /* a stripe that cannot be chance */
+static const double SURE_ERRORS = 10;  /* a stripe that cannot be random */
 static const double KINK_ERRORS = 2.5; /* of noise that each of the three distances may have */
-static const double ALIKE = 0.5;       /* of the height, that each of the three distances shows */
+static const double ALIKE = 0.5;       /* of the height, for each of the three distances */
 static const double STRUCTURE = 0.1;   /* of the object's mean second difference, that a stripe must exceed */
-static const double APART = 3;  /* so much farther from its neighbours than others are from theirs is a lost column */
-static const double PAIR = 0.7; /* what a pair leaves unexplained, of what one column does */
+/* a column is lost if it is so much farther from its neighbours than others are from theirs */
+static const double APART = 3;
+static const double PAIR = 0.7; /* residual of a pair relative to that of one column */
 
 size_t qb__rings_work(size_t columns) { return WORKS * columns; }
 
 typedef struct spikes {
     size_t n;
-    double *kinks, *kink_errors; /* [n] second differences less the stripes before, and their standard errors */
-    double *height_errors;       /* [n] of the height that fits at a column */
+    double *kinks, *kink_errors; /* [n] second differences without earlier stripes, and their standard errors */
+    double *height_errors;       /* [n] of the best fitting height at a column */
     double *least;               /* [n] the object's structure */
     double *found;               /* [n] heights; 0: none */
-    double *ground;              /* [n] what is curvature of the object */
-    double *left;                /* [n] kinks that are not explained */
-    double *heights;             /* [n] that fit what is left */
+    double *ground;              /* [n] curvature of the object */
+    double *left;                /* [n] unexplained kinks */
+    double *heights;             /* [n] that fit the residual */
     double *scratch;             /* [2 n] */
 } spikes;
 
@@ -50,7 +52,7 @@ static void measure(const qb__rings_row *row, spikes *s) {
     qb__rings_add_shared(s->kink_errors, n, qb__rings_spread(s->left, n, s->scratch));
 }
 
-/* The object's mean second difference, a median over 7 columns of it. */
+/* The object's mean second difference, as a median over 7 columns. */
 static void measure_structure(const qb__rings_row *row, spikes *s) {
     const size_t n = s->n;
     double *mean = s->scratch;
@@ -87,7 +89,7 @@ static bool is_spike(const spikes *s, size_t c) {
     return shown + KINK_ERRORS * error_around(s, c) > ALIKE * size;
 }
 
-/* Fits all heights together, one after the other. */
+/* Fit all heights together, one after the other. */
 static void fit(spikes *s) {
     const size_t n = s->n;
     for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c] - qb__rings_kink(s->found, n, c);
@@ -116,7 +118,7 @@ static bool add_spikes(spikes *s) {
     return any;
 }
 
-/* Columns `first` and the next one by the four kinks around them. Returns the norm of what is left unexplained. */
+/* Columns `first` and the next one by the four kinks around them. Returns the norm of the residual. */
 static double fit_pair(const double *y, double *a, double *b) {
     const double ya = y[0] - 2 * y[1] + y[2], yb = y[1] - 2 * y[2] + y[3];
     *a = (6 * ya + 4 * yb) / 20, *b = (4 * ya + 6 * yb) / 20;
@@ -124,7 +126,7 @@ static double fit_pair(const double *y, double *a, double *b) {
     return sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
 }
 
-/* Whether column c, a stripe, and column d next to it explain together much more than c alone. */
+/* True if column c, a stripe, and column d next to it explain much more together than c alone. */
 static bool add_pair(spikes *s, size_t c, size_t d) {
     const size_t first = c < d ? c : d;
     double y[4], a, b;
@@ -154,7 +156,7 @@ static bool add_pairs(spikes *s) {
     return any;
 }
 
-/* What is left of a lost column changes more than its stripe is high; no number mends that. */
+/* The residual of a lost column varies more than the height of its stripe, and cannot be corrected by a constant. */
 static bool shows_the_object(qb__rings_row *row, size_t c, double height) {
     const bool lost = row->lost[c];
     row->lost[c] = true; /* others are not compared with it */
@@ -163,7 +165,7 @@ static bool shows_the_object(qb__rings_row *row, size_t c, double height) {
     return !apart;
 }
 
-/* A few weak ones among many columns may be chance. */
+/* A few weak ones among many columns may be random. */
 static bool is_sure(const spikes *s) {
     size_t count = 0;
     for (size_t c = 0; c < s->n; c++) {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Stripes several columns wide, as scintillators with a flaw or two joined detectors leave them. Such a stripe of height h begins
- * with a step: the second differences of the columns before and after it are h and -h. It ends with the opposite step. What the
- * second differences are is measured in windows of views, as for narrow stripes (rings_windows.c), and so are their errors.
- * All four must show the height, and columns farther out must be smooth. The edge of an object that stands still in the
- * sinogram rises like a square root: its second differences are not alike, and its next columns are not smooth. */
+/* Stripes several columns wide, as caused by flawed scintillators or two joined detectors. Such a stripe of height h
+ * begins with a step: the second differences of the columns before and after it are h and -h. It ends with the opposite
+ * step. Second differences and their errors are measured in windows of views, as for narrow stripes (rings_windows.c).
+ * All four must show the height, and columns farther out must be smooth. The edge of an object that does not move in
+ * the sinogram rises like a square root: its second differences differ, and the next columns are not smooth. */
 #include <math.h>
 #include <string.h>
 
 #include "base/sort.h"
 #include "prep/rings.h"
 
-enum { STRIPES = 64, /* in a row, at most */ NARROWEST = 3 /* columns; two are a pair of narrow ones */ };
-static const double ALIKE =
-    0.7; /* of the height, that each of the four second differences shows at least, but for noise */
-static const double SMOOTH = 0.35; /* second differences beside a step, at most so much of its height, but for noise */
-static const double CLEARLY = 1.2; /* so much more of them */
-static const double NOISE = 2;     /* standard errors that each may be off */
+enum { STRIPES = 64, /* stripes per row, at most */ NARROWEST = 3 /* columns; two are a pair of narrow stripes */ };
+static const double ALIKE = 0.7; /* of the height, for each of the four second differences at least, except for noise */
+/* second differences next to a step, at most this share of its height, except for noise */
+static const double SMOOTH = 0.35;
+static const double CLEARLY = 1.2; /* by this factor */
+static const double NOISE = 2;     /* standard errors that each may deviate */
 
 typedef struct steps {
     size_t n;
-    double *kinks, *kink_errors; /* [n] less the stripes found, and their standard errors */
+    double *kinks, *kink_errors; /* [n] without stripes found, and their standard errors */
     double *errors;              /* [n] of the height of a step between columns c - 1 and c */
-    double *left, *ground;       /* [n] kinks less what is curvature of the object */
+    double *left, *ground;       /* [n] kinks without the curvature of the object */
     double snr;
 } steps;
 
@@ -42,15 +42,15 @@ static bool is_smooth(const steps *s, size_t c, double height) {
     return fabs(s->left[c]) < SMOOTH * fabs(height) + NOISE * s->kink_errors[c];
 }
 
-/* Whether the second differences around columns c - 1 and c are better explained by a step between them than by a narrow stripe in
- * one of them: by the squares that each explains. */
+/* True if the second differences around columns c - 1 and c are better explained by a step between them than by a
+ * narrow stripe in one of them, comparing the squares that each explains. */
 static bool is_step(const steps *s, size_t c) {
     const double *k = s->left + c;
     const double step = k[-1] - k[0], before = k[-2] - 2 * k[-1] + k[0], after = k[-1] - 2 * k[0] + k[1];
     return step * step / 2 > CLEARLY * fmax(before * before, after * after) / 6;
 }
 
-/* Whether columns first <= c < end are a stripe of that height. The columns inside a thin one are its edges. */
+/* True if columns first <= c < end are a stripe of that height. The columns inside a thin one are its edges. */
 static bool is_stripe(const steps *s, size_t first, size_t end, double height) {
     const double sign = height < 0 ? -1 : 1;
     const size_t at[4] = {first - 1, first, end - 1, end};
@@ -63,7 +63,7 @@ static bool is_stripe(const steps *s, size_t first, size_t end, double height) {
     return end - first < 4 || (is_smooth(s, first + 1, height) && is_smooth(s, end - 2, height));
 }
 
-/* The stripe of the greatest height, at most `widest` columns wide: its first column; 0 for none. */
+/* The highest stripe of at most `widest` columns: its first column; 0 for none. */
 static size_t highest(const steps *s, size_t widest, size_t *end, double *height) {
     const size_t n = s->n;
     const double *k = s->left;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Means over overlapping windows of views, each weighted by a raised cosine: what moves across a column in that time leaves next
- * to nothing of itself, since the window has no edges; a stripe stays as it is. */
+/* Means over overlapping windows of views, weighted by raised cosines: structure that moves across a column in that
+ * time vanishes almost completely, because the window has no edges; a stripe stays unchanged. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "prep/rings.h"
 
 enum { GROUND = 9, LANES = QB__SORT_LANES };
-static const double SHARED = 0.3; /* of the spread over the columns, added to each column's error */
+static const double SHARED = 0.3; /* share of the spread over the columns that is added to each column's error */
 
 size_t qb__rings_mirrored(ptrdiff_t at, size_t n) {
     const ptrdiff_t last = (ptrdiff_t)n - 1;
@@ -24,7 +24,8 @@ double qb__rings_kink(const double *in, size_t n, size_t c) {
     return in[c > 0 ? c - 1 : 1] - 2 * in[c] + in[c + 1 < n ? c + 1 : n - 2];
 }
 
-/* A stripe may drift: its trend is taken off before what is spread around it. Of pairs of values half the list apart, the median. */
+/* A stripe may drift: its trend is removed before the spread around it is computed. The trend is the median over pairs
+ * of values half the list apart. */
 static void less_trend(double (*values)[LANES], size_t count) {
     const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
     double steps[QB__RINGS_WINDOWS][LANES];
@@ -38,8 +39,8 @@ static void less_trend(double (*values)[LANES], size_t count) {
     }
 }
 
-/* Of each lane: the mean of the middle three fifths of count values, which stand in the order of the views. error: its standard error, by
- * their median distance from the median. */
+/* Per lane: the mean of the middle three fifths of count values, which are in the order of the views. error: its
+ * standard error, from their median distance from the median. */
 static void middles(double (*values)[LANES], size_t count, double *middle, double *error) {
     const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
     const size_t cut = count / 5;
@@ -54,7 +55,7 @@ static void middles(double (*values)[LANES], size_t count, double *middle, doubl
         middle[l] = sum[l] / (double)(count - 2 * cut);
     }
     sort->doubles(values, count);
-    /* 1.48 median distances are a standard deviation; overlapping windows hold half as many independent views */
+    /* 1.48 median distances are a standard deviation; overlapping windows are half as many independent views */
     for (int l = 0; l < LANES; l++) error[l] = 1.48 * values[count / 2][l] * sqrt(3.6 / (double)count);
 }
 
@@ -69,7 +70,7 @@ void qb__rings_ground(const double *in, size_t n, double *out) {
                 ptrdiff_t at = c + l + i - GROUND / 2;
                 if (at < 0) at = -at;
                 if (at > last) at = 2 * last - at;
-                window[i][l] = in[at > 0 ? at : 0]; /* lanes beyond the last are not looked at */
+                window[i][l] = in[at > 0 ? at : 0]; /* lanes beyond the last are not used */
             }
         sort->doubles(window, GROUND);
         memcpy(out + c, window[GROUND / 2], qb__smaller(LANES, (size_t)(last + 1 - c)) * sizeof *out);
@@ -85,7 +86,7 @@ void qb__rings_add_shared(double *errors, size_t n, double all) {
     for (size_t c = 0; c < n; c++) errors[c] = hypot(errors[c], SHARED * all);
 }
 
-/* Of columns c to c + LANES - 1, as far as there are some, what `of` says of window w and a column. */
+/* For existing columns c to c + LANES - 1, the value of `of` for window w and a column. */
 static void measure_lanes(const qb__rings_row *row, size_t c, double (*of)(const double *kinks, size_t n, size_t c),
                           double *to, double *error) {
     const size_t n = row->columns, many = qb__smaller(LANES, n - c);

@@ -7,14 +7,14 @@
 #include "base/number.h"
 #include "base/status.h"
 
-enum { PLACES = 24, VIEWS = 3, ROWS = 16, FEWEST_ROWS = 8, OTHERS = 1 /* places that may say the other thing */ };
+enum { PLACES = 24, VIEWS = 3, ROWS = 16, FEWEST_ROWS = 8, OTHERS = 1 /* positions that may contradict */ };
 
 typedef struct interlace {
     qb_scan *scan;
-    qb__prep prep; /* that of the scan; what was not measured is interpolated */
+    qb__prep prep; /* that of the scan; missing values are interpolated */
     size_t first;  /* row of its fields */
     size_t row, rows, columns;
-    float *line[VIEWS]; /* [rows][columns] of a view, the one before and the one behind */
+    float *line[VIEWS]; /* [rows][columns] of a view, the one before and the one after */
     char *raw;
 } interlace;
 
@@ -33,8 +33,8 @@ static double difference(const float *a, const float *b, size_t columns) {
     return sum;
 }
 
-/* At one view: how much less even rows differ from the next rows of the view before than of the one behind, and odd rows the other way
- * round; and the sum of all that. */
+/* For one view: how much less even rows differ from the next rows of the view before than from those of the view after,
+ * and odd rows the other way round; and the sum of all differences. */
 static void compare(const interlace *l, double *turns, double *all) {
     for (size_t r = 0; r + 1 < l->rows; r++) {
         const float *here = l->line[1] + r * l->columns;

@@ -12,16 +12,16 @@ enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS };
 
 typedef struct look {
     qb_scan *scan;
-    size_t row[GROUPS], rows; /* that are looked at here, ... */
+    size_t row[GROUPS], rows; /* that are sampled here, ... */
     size_t first;             /* ... from this group on */
-    size_t of;                /* views that all together look at, ... */
-    size_t view0, views;      /* ... and those here, from this one of them on */
+    size_t of;                /* views that all ranks sample together, ... */
+    size_t view0, views;      /* ... and those sampled here, from this one of them on */
     size_t bytes;             /* of a row */
-    size_t tall, wide;        /* rows and views looked at that are read at once, with all between them */
+    size_t tall, wide;        /* sampled rows and views that are read at once, with all in between */
     char *raw;
 } look;
 
-/* Of fewer rows than groups each is one. */
+/* With fewer rows than groups each row is a group. */
 static void choose_rows(look *l, const qb__row_sample *p) {
     const size_t rows = qb__ceil_div(p->row1 - p->row0, p->step), groups = qb__smaller(GROUPS, rows);
     for (size_t g = 0; g < groups; g++) {
@@ -45,7 +45,7 @@ static size_t block_bytes(const look *l) {
     return (l->row[l->tall - 1] - l->row[0] + 1) * (view_of(l, l->wide - 1) - view_of(l, 0) + 1) * l->bytes;
 }
 
-/* A piece that is unpacked holds several of them: then all at once. */
+/* A storage chunk has several of them: then all at once. */
 static void choose_block(look *l, size_t room) {
     const qb_scan_info *info = qb_scan_describe(l->scan);
     const qb__source *source = l->scan->parts.data.source;

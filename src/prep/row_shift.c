@@ -21,24 +21,24 @@ enum { VIEWS = 48, FEWEST_VIEWS = 8, FEWEST_ROWS = 8, BINS = 32 };
 typedef struct shift {
     qb_scan *scan;
     const qb_scan_info *info;
-    qb__prep prep; /* that of the scan; what was not measured is interpolated */
+    qb__prep prep; /* that of the scan; missing values are interpolated */
     size_t first;  /* row of its fields */
     size_t row0, rows, view[VIEWS], views;
-    size_t block;  /* rows that are read at once */
+    size_t block;  /* rows read at once */
     double *means; /* [views][rows] */
     double *pair;  /* [2][rows] scratch */
     float *bins;   /* [views][up to BINS rows][up to BINS columns] means */
-    size_t n[3];   /* of them */
-    float *line;   /* [2][columns]: the one in hand, and the last that was measured */
+    size_t n[3];   /* their numbers */
+    float *line;   /* [2][columns]: the current one, and the last one with values */
     char *raw;
 } shift;
 
 /* Two views, one moved against the other until they match. */
 typedef struct match {
-    double rows, before, after; /* the move; rms difference of the means without and with it */
+    double rows, before, after; /* the shift; rms difference of the means without and with it */
 } match;
 
-/* The line into the bins; returns its mean. */
+/* Add a line to the bins; returns its mean. */
 static double add_line(shift *s, const float *line, size_t i, size_t r) {
     const size_t columns = s->info->columns, row = r * s->n[1] / s->rows;
     const size_t tall = qb__ceil_div((row + 1) * s->rows, s->n[1]) - qb__ceil_div(row * s->rows, s->n[1]);
@@ -56,7 +56,7 @@ static double add_line(shift *s, const float *line, size_t i, size_t r) {
 
 static uint64_t lost_of(const qb__prep_counts *counts) { return counts->not_finite + counts->dead + counts->saturated; }
 
-/* A row without any value is taken to be as the one before it: air there would look like another object. */
+/* A row without any value is replaced by the one before it, because air there would look like another object. */
 static qb_status read_view(shift *s, size_t i) {
     const size_t columns = s->info->columns, bytes = columns * qb_dtype_size(s->info->dtype), view = s->view[i];
     qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
@@ -78,7 +78,7 @@ static qb_status read_view(shift *s, size_t i) {
     return QB_OK;
 }
 
-/* Rms of a[r] - b[r + move] about its mean: the beam may flicker. */
+/* Rms of a[r] - b[r + move] about its mean, because the beam may flicker. */
 static double difference(const double *a, const double *b, size_t rows, double move) {
     const size_t whole = (size_t)fabs(move);
     const double part = fabs(move) - (double)whole;
@@ -100,7 +100,7 @@ static void mean_of(const shift *s, size_t i, size_t few, double *out) {
     }
 }
 
-/* The few views up to `i` with the few from `j` on. */
+/* Compare the few views up to `i` with the few from `j` on. */
 static match match_of(const shift *s, size_t i, size_t j) {
     const double STEP = 0.5;
     const size_t few = qb__larger(1, s->views / 12), before = qb__smaller(few, i + 1);
@@ -116,8 +116,8 @@ static match match_of(const shift *s, size_t i, size_t j) {
     return m;
 }
 
-/* How much the means differ from row to row: what matches everywhere tells nothing. 0: by rounding alone, as of an object that is the
- * same in all rows. */
+/* Variation of the means from row to row: if everything matches, nothing is known. 0: only rounding, for an object that
+ * is the same in all rows. */
 static double variation(const shift *s) {
     const double ROUNDING = 1e-4; /* of the means */
     double least = INFINITY, size = 0;
@@ -147,10 +147,10 @@ static void judge(const shift *s, bool parallel, qb__row_shift *found) {
         if (m.before > most.before) most = m, at = i;
     }
     for (size_t i = 0; i < n; i++)
-        if (before[i] < SMALL * most.before) moved[i] = 0; /* of views that are the same anyway */
+        if (before[i] < SMALL * most.before) moved[i] = 0; /* views that are equal anyway */
     const double least = fmax(TIMES * qb__median(before, n), PART * varies), often = qb__median(moved, n);
     if (most.before > least && most.after < MATCH * most.before && fabs(most.rows) >= fmax(FAR, TIMES * often) &&
-        fabs(most.rows) < (double)(s->rows / 3)) /* the end of the range is no match */
+        fabs(most.rows) < (double)(s->rows / 3)) /* the end of the range is not a match */
         *found = (qb__row_shift){.rows = most.rows, .before = s->view[at], .from = s->view[at + 1]};
     if (found->rows != 0 || !parallel) return;
     most = match_of(s, 0, n);
@@ -177,8 +177,8 @@ static void judge_order(const shift *s, qb__row_shift *found) {
         snprintf(found->order, sizeof found->order, "are in another order of axes: store [view][row][column]");
 }
 
-/* Variance over the views of the means along one axis of the images (1: of rows, 2: of columns), as a multiple of that of bins if
- * all were noise. */
+/* Variance over the views of the means along one axis of the images (1: of rows, 2: of columns), relative to that of
+ * bins if all were noise. */
 static double variance_of(const shift *s, int axis) {
     const size_t lines = s->n[axis], across = s->n[3 - axis], step = axis == 1 ? s->n[2] : 1;
     const size_t next = axis == 1 ? 1 : s->n[2];
@@ -197,7 +197,7 @@ static double variance_of(const shift *s, int axis) {
     return all / (double)lines * (double)across;
 }
 
-/* About an axis along the rows' direction v the means of rows stay nearly as they are, and those of columns change. */
+/* With the axis along the rows' direction v the means of rows stay nearly constant, and those of columns change. */
 static void judge_turned(const shift *s, qb__row_shift *found) {
     const double TIMES = 4, LEAST = 1e-5; /* of the bins' square: a round object shows nothing */
     double square = 0;

@@ -4,21 +4,22 @@
 
 #include "prep/prepare.h"
 
-/* While an object turns, the mean of each detector row stays as it is (parallel rays) or changes slowly (a cone beam). Where these
- * means shift by some rows from one view to another, the object slipped along the axis. */
+/* While an object turns, the mean of each detector row stays constant (parallel rays) or changes slowly (a cone beam).
+ * If these means shift by some rows from one view to another, the object slipped along the axis. */
 typedef struct qb__row_shift {
-    double rows;         /* how far it moved; 0: it did not, or nothing can be said */
-    size_t before, from; /* views between which it did */
+    double rows;         /* the movement; 0: none, or unknown */
+    size_t before, from; /* views between which it moved */
     bool slowly;         /* by a little from view to view */
-    int interlaced;      /* not 0: odd rows are of another view than even ones, as from qb__row_interlace_find */
-    char order[96];      /* the axes of the data have another order: the words for it; "" where they do not */
+    int interlaced;      /* not 0: odd rows belong to another view than even ones, see qb__row_interlace_find */
+    char order[96];      /* the axes of the data have another order, in words; "" if they do not */
 } qb__row_shift;
 
-/* Parallel rays; a cone whose source goes round a circle with upright detector; any other; one of which images move along the axis. */
+/* Parallel rays; a cone with a circular source path and an untilted detector; any other; one whose images move along
+ * the axis. */
 typedef enum qb__row_beam { QB__ROW_PARALLEL, QB__ROW_CIRCLE, QB__ROW_OTHER, QB__ROW_MOVES } qb__row_beam;
 
-/* Of rows row0 <= row < row1, which are prepared. Reads at most 48 views, if that is a small part of the scan, at most `room`
- * bytes at once. */
+/* For rows row0 <= row < row1, which are prepared. Reads at most 48 views, if that is a small part of the scan, at most
+ * `room` bytes at once. */
 qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__row_beam beam,
                              size_t room, qb__row_shift *found);
 void qb__row_shift_warn(const qb__row_shift *found, const qb_env *env);

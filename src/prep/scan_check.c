@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a reconstruction would say of a scan's numbers, as problems of the scan. */
+/* What a reconstruction would report about a scan's numbers, as problems of the scan. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void note(void *user, qb_log_level level, const char *text) {
     if (level == QB_LOG_WARNING) qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS, "%s", text);
 }
 
-/* What is refused is a problem, too: the reason stands behind the path. */
+/* A refusal is a problem, too: the reason follows the path in its message. */
 static void note_refusal(qb_scan *scan) {
     const char *why = qb_detail();
     const size_t path = strlen(scan->info.path);
@@ -40,7 +40,7 @@ static void note_refusal(qb_scan *scan) {
     qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS, "%s" QB__CODE("other-quantity"), why);
 }
 
-/* Whether rows end in air. One side alone may be as it should: a full turn sees from there what the other side lacks. */
+/* Do rows end in air? One side alone may be right: a full turn measures from there what the other side lacks. */
 static qb_status judge_rows(qb_scan *scan, const qb__lines_look *lines, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
     qb__line_ends_cut cut;
@@ -64,7 +64,7 @@ static qb_status judge_rows(qb_scan *scan, const qb__lines_look *lines, const qb
     return QB_OK;
 }
 
-/* No problem for fdk, whose end slices alone are concerned; sirt and cgls ask for a taller volume. */
+/* Not a problem for fdk, where only the end slices are affected; sirt and cgls ask for a taller volume. */
 static qb_status judge_columns(qb_scan *scan, qb_scan *read, const qb__prepare *prepare, double top,
                                qb__lines_look *lines) {
     const size_t rows = scan->info.rows, few = qb__smaller(3, rows);
@@ -80,14 +80,14 @@ static qb_status judge_columns(qb_scan *scan, qb_scan *read, const qb__prepare *
     return QB_OK;
 }
 
-/* Of a cone beam whose file says where source and detector are. */
+/* For a cone beam whose file states the positions of source and detector. */
 static qb_status judge_height(qb_scan *scan, const qb__prepare *prepare, size_t room, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
     const double *offset = info->detector_offset, pitch[2] = {info->pixel_size, info->pixel_v};
     qb__cone_height found;
     if (info->beam != QB_BEAM_CONE || !(info->sod > 0) || !(pitch[0] > 0) || !(pitch[1] > 0)) return QB_OK;
     if (info->whole_rows != info->rows || info->whole_columns != info->columns)
-        return QB_OK; /* offsets are those of the whole */
+        return QB_OK; /* offsets are those of the whole detector */
     if (info->geometry_from || info->detector_tilt != 0 || !info->angles) return QB_OK;
     qb__circle circle = {.beam = QB_BEAM_CONE,
                          .sod = info->sod,
@@ -128,7 +128,7 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     if (lines_known) {
         status =
             qb__prepare_create(read, &options, &(qb__prepared){.row1 = scan->info.rows, .step = 1}, &quiet, &prepare);
-        if (status == QB_BAD_INPUT) { /* fields that cannot be used have their own problem */
+        if (status == QB_BAD_INPUT) { /* flats and darks that cannot be used have their own problem */
             status = QB_OK;
             goto out;
         }

@@ -43,5 +43,5 @@ qb__phase_row qb__scan_row(const qb__scan_rows *rows, size_t view, size_t row, f
                            .flat = rows->gain ? scan->flat + at : NULL,
                            .change = drift ? change : NULL,
                            .top = rows->top,
-                           .most = bounded ? 1000 : 1e30f}; /* that no beam makes */
+                           .most = bounded ? 1000 : 1e30f}; /* largest plausible value */
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Scatter as a constant share of the open beam: transmissions T = P + S become P = T - S. In units of the numbers that is a larger
- * dark: dark + S (flat - dark), so that every kernel takes it off with the dark. Flats see no object, and no scatter. */
+/* Scatter as a constant share of the open beam: transmissions T = P + S become P = T - S. In units of the numbers that
+ * is a larger dark: dark + S (flat - dark), so that every kernel subtracts it with the dark. Flats see no object, and
+ * no scatter. */
 #include "prep/scatter.h"
 
 #include <stdio.h>

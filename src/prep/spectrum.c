@@ -10,11 +10,11 @@
 
 #define FORM "MATERIAL,KV[,FILTER:MM...][,at:KEV], materials " QB__MATERIALS
 
-/* What filters leave at each energy, as they are read. */
+/* The signal after the filters at each energy, while they are parsed. */
 typedef struct beam {
     const char *option, *text;
     double kv, at;
-    double filtered[QB__SPECTRUM_BINS]; /* -ln of what passes the filters */
+    double filtered[QB__SPECTRUM_BINS]; /* -ln of the transmission of the filters */
 } beam;
 
 static double middle(const beam *b, size_t bins, size_t i) {
@@ -92,7 +92,7 @@ qb_status qb__spectrum_parse(const char *option, const char *text, qb__spectrum 
     return weigh(&b, s);
 }
 
-/* And its slope in *slope. The hardest bin is taken out of the sum, whose terms would vanish behind long lengths. */
+/* And its slope in *slope. The hardest bin is factored out of the sum, whose terms would underflow for long lengths. */
 static double line_of(const qb__spectrum *s, double length, double *slope) {
     double least = s->mu[0], sum = 0, weighted = 0;
     for (size_t i = 1; i < s->bins; i++) least = fmin(least, s->mu[i]);
@@ -109,7 +109,7 @@ double qb__spectrum_line(const qb__spectrum *s, double length) {
     return line_of(s, length, &slope);
 }
 
-/* Newton's steps from 0 never overshoot: the line rises ever more slowly with the length. */
+/* Newton's steps from 0 never overshoot, because the slope of the line decreases with the length. */
 double qb__spectrum_length(const qb__spectrum *s, double line) {
     double length = 0, slope;
     for (int i = 0; i < 60; i++) {

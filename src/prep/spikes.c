@@ -11,15 +11,15 @@
 enum {
     NEIGHBOURS = 4,
     ROWS = NEIGHBOURS + 1,
-    LINES = 48 /* that are compared, ... */,
-    PACKED = 12 /* of compressed data */
+    LINES = 48 /* lines that are compared, ... */,
+    PACKED = 12 /* ... for compressed data */
 };
 
 typedef struct comparing {
     qb_scan *scan;
     char *raw;        /* [ROWS][columns]: the line itself is the first */
-    float *line;      /* [ROWS][columns], line integrals but for a constant */
-    size_t rows;      /* rows that are there */
+    float *line;      /* [ROWS][columns], line integrals except for a constant */
+    size_t rows;      /* existing rows */
     size_t same_view; /* rows of the same view; they come first */
 } comparing;
 
@@ -58,8 +58,9 @@ out:
     return status;
 }
 
-/* A zinger is one pixel or two: at its place the views and rows around are darker, by half at least of what its own row shows. One
- * row may hold the second pixel, but not the only row beside an outer one: a gap in an object goes on there. */
+/* A zinger is one pixel or two: at its position the views and rows around are darker, by at least half of its height in
+ * its own row. One row may contain the second pixel, but not the only row next to an outer one, because a gap in an
+ * object continues there. */
 static bool is_alone(const comparing *c, int kind, uint32_t column) {
     const size_t columns = c->scan->info.columns, last = column + (size_t)kind;
     const float own = fmaxf(c->line[column], c->line[last]), near = fminf(c->line[column - 1], c->line[last + 1]);
@@ -94,14 +95,14 @@ static size_t most_lines(const qb_scan *scan) {
     return source && source->chunk[0] * source->chunk[1] * source->chunk[2] > 1 ? PACKED : LINES;
 }
 
-/* Columns that are at fault are no single pixels: they stay for who counts them. */
+/* Faulty columns are not single pixels: they stay, to be counted elsewhere. */
 static bool has_single(const qb__line_levels *group, const qb__spikes *spikes, int kind) {
     for (uint32_t s = 0; s < qb__spikes_kept(spikes); s++)
         if (!qb__line_levels_is_column(group, QB__SAMPLE_VIEWS, kind, spikes->column[s])) return true;
     return false;
 }
 
-/* The lines that are compared come first; of the others spikes are kept where most of the compared ones are. */
+/* The compared lines come first; in the others spikes are kept if they are kept in most of the compared ones. */
 static qb_status compare(comparing *c, const qb__line_levels *before, int kind, qb__line_levels *levels) {
     size_t lines = 0, looked = 0, kept = 0;
     const size_t most = most_lines(c->scan);

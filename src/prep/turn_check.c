@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the views turn as their angles say? */
+/* Do the views turn as their angles state? */
 #include "prep/turn_check.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, FEWEST = 12 };
 static const double degree = 57.29577951308232;
 
-/* An object that leaves the row in some views has not the same mass in all. */
+/* An object that leaves the row in some views does not have the same mass in all. */
 static bool is_steady(const qb__turn_track *t) {
     double mean;
     const double most = t->sod > 0 ? 0.1 : 0.05, square = qb__turn_variance(t->mass, t->views, &mean);
@@ -24,12 +24,11 @@ static bool is_steady(const qb__turn_track *t) {
 
 /* ---- gathering ---- */
 
-/* Where rays are, as far as it matters. */
+/* Positions of rays, as far as needed. */
 typedef struct placing {
-    double *radians; /* [views] */
-    double sod, middle_row,
-        most_rows;       /* columns at the axis; of a cone only rows this near the middle one are looked at */
-    double scale, shift; /* columns on the detector to those at the axis: (middle + shift) * scale */
+    double *radians;                   /* [views] */
+    double sod, middle_row, most_rows; /* columns at the axis; for a cone only rows this near the middle one are used */
+    double scale, shift; /* conversion of columns on the detector to those at the axis: (middle + shift) * scale */
     bool cone, usable;
 } placing;
 

@@ -8,18 +8,18 @@
 #include "quickbeam/env.h"
 #include "quickbeam/geometry.h"
 
-/* Do the views turn as their angles say? Of an object that turns, the centre of mass of a detector row moves as a sine of the angle, and
- * the variance about it as a sine of twice the angle: exactly so for parallel rays, nearly so near the middle row of a cone. Rows that do not see all of the object
- * say nothing. */
+/* Do the views turn as their angles state? For an object that turns, the centre of mass of a detector row moves as a
+ * sine of the angle, and the variance about it as a sine of twice the angle: exactly for parallel rays, nearly so near
+ * the middle row of a cone. Rows that do not see all of the object are not used. */
 typedef struct qb__turn_asked {
     const double *radians;       /* [views] as stated; NULL: of the geometry */
     const qb_geometry *geometry; /* NULL: parallel, or a cone of unknown distances */
-    bool file; /* the angles are those of a geometry file, besides one that `geometry` was read from */
+    bool file; /* the angles are those of a geometry file, other than the one from which `geometry` was read */
     bool cone; /* without a geometry: rays are not parallel */
 } qb__turn_asked;
 
-/* Of lines[QB__SAMPLE_LINES]: a warning where the stated angles cannot be right; into report, which may be NULL, as "angle_span".
- * told, which may be NULL: there was one. */
+/* From lines[QB__SAMPLE_LINES]: warn if the stated angles cannot be right; into report (may be NULL) as "angle_span".
+ * told (may be NULL): it warned. */
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
                          cJSON *report, bool *told);
 

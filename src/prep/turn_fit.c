@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* By which factor must the stated angles be taken, so that the moments of the rows move as those of an object that turns? */
+/* The factor of the stated angles for which the moments of the rows move as those of an object that turns. */
 #include "prep/turn_fit.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, MOMENTS = QB__TURN_MOMENTS, TERMS = 5 };
 
-/* Least squares of y by some functions: what is left, as a mean square. INFINITY where they are nearly the same function. */
+/* Least squares of y by some functions: the mean square residual. INFINITY if they are nearly linearly dependent. */
 static double left_of(double (*f)[TERMS], size_t terms, const double *y, size_t n, double x[TERMS]) {
     double a[TERMS][TERMS + 1] = {{0}}, left = 0, trace = 0;
     for (size_t i = 0; i < n; i++)
@@ -33,7 +33,8 @@ static double left_of(double (*f)[TERMS], size_t terms, const double *y, size_t 
     return left / (double)n;
 }
 
-/* A point (x, y) falls on u = M (x cos t + y sin t) / (1 + (y cos t - x sin t) / sod): u is linear in x, y and M c. */
+/* A point (x, y) is seen at u = M (x cos t + y sin t) / (1 + (y cos t - x sin t) / sod): u is linear in x, y and M
+ * c. */
 static double left_of_middle(const qb__turn_track *t, double factor, double *depth) {
     double f[VIEWS][TERMS], x[TERMS];
     for (size_t i = 0; i < t->views; i++) {
@@ -71,7 +72,7 @@ static double left_of_skew(const qb__turn_track *t, double factor) {
     return left_of(f, 5, t->moment[2], t->views, x);
 }
 
-/* Mean squares of what is left, with what imperfect data leave. The third moment of a cone says nothing. */
+/* Mean square residuals, with a floor for imperfect data. The third moment of a cone is not used. */
 static void fit_track(const qb__turn_track *t, double factor, double left[MOMENTS]) {
     double depth[VIEWS];
     left[0] = left_of_middle(t, factor, depth);
@@ -80,7 +81,7 @@ static void fit_track(const qb__turn_track *t, double factor, double left[MOMENT
     for (int i = 0; i < MOMENTS; i++) left[i] += t->floor[i] * t->floor[i];
 }
 
-/* ln of how many times better a factor fits than 1, as the mean of all rows; -INFINITY: one moment fits worse. */
+/* ln of the ratio by which a factor fits better than 1, as the mean of all rows; -INFINITY: one moment fits worse. */
 static double gain_of(const qb__turn_track *tracks, size_t count, double (*stated)[MOMENTS], double factor) {
     const double WORSE = 0.3;
     double gain[MOMENTS] = {0}, sum = 0;
@@ -96,7 +97,7 @@ static double gain_of(const qb__turn_track *tracks, size_t count, double (*state
     return 0.5 * sum;
 }
 
-/* At most gain_of() of any factor: that of one that leaves only what imperfect data do. */
+/* Upper limit of gain_of() for any factor: that of a factor whose residual is only the floor. */
 static double most_gain(const qb__turn_track *tracks, size_t count, double (*stated)[MOMENTS]) {
     double sum = 0;
     for (size_t g = 0; g < count; g++)
@@ -105,7 +106,7 @@ static double most_gain(const qb__turn_track *tracks, size_t count, double (*sta
     return 0.5 * sum;
 }
 
-/* The roundest span that fits nearly as well. */
+/* The roundest range that fits nearly as well. */
 static void round_span(const qb__turn_track *tracks, size_t count, double (*stated)[MOMENTS], double span,
                        qb__turn_fit *fit) {
     static const double units[] = {90, 30, 10, 5, 1};
@@ -121,7 +122,7 @@ static void round_span(const qb__turn_track *tracks, size_t count, double (*stat
     }
 }
 
-/* Factors of 1/4 to 4: so closely that between two of them fits change little, then around the best one. */
+/* Factors of 1/4 to 4, so dense that fits change little between two of them, then around the best one. */
 static void search(const qb__turn_track *tracks, size_t count, double (*stated)[MOMENTS], double span,
                    qb__turn_fit *fit) {
     enum { STEPS = 57, FINE = 12 };

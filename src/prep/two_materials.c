@@ -13,7 +13,7 @@ enum { STEPS = 256, LENGTHS = 128 };
 
 static const char option[] = "--hardening two:";
 static const char prefix[] = "two:";
-static const double END = 14; /* -ln of the least transmission */
+static const double END = 14; /* -ln of the smallest transmission */
 
 bool qb__two_wanted(const qb_prep_options *options) {
     return options && options->hardening && strncmp(options->hardening, prefix, strlen(prefix)) == 0;
@@ -21,7 +21,7 @@ bool qb__two_wanted(const qb_prep_options *options) {
 
 /* ---- text ---- */
 
-/* "MATERIAL,KV..." of each, and above:, NAN where it is not given. */
+/* "MATERIAL,KV..." of each, and above:, NAN if it is not given. */
 typedef struct parts {
     char base[QB__TWO_TEXT], dense[QB__TWO_TEXT];
     double above;
@@ -86,7 +86,7 @@ qb_status qb__two_parse(const char *text, qb__two *two, qb__two_beam *b) {
                     text, two->above, two->base);
 }
 
-/* The hardest bin is taken out of the sum, whose terms would vanish behind long paths. */
+/* The hardest bin is factored out of the sum, whose terms would underflow for long paths. */
 double qb__two_beam_line(const qb__two_beam *b, double w, double d, double *slope) {
     double least = INFINITY, sum = 0, weighted = 0, path[QB__SPECTRUM_BINS];
     for (size_t i = 0; i < b->base.bins; i++) {
@@ -112,13 +112,13 @@ static double length_of(const qb__two_beam *b, double p, double d, double from) 
     return w;
 }
 
-/* Rows of the table are lengths in steps of their root: short ones matter most. */
+/* Rows of the table are lengths in steps of their root, because short ones matter most. */
 static double length_at(const qb__two *two, int i) {
     const double x = (double)i / LENGTHS;
     return two->longest * x * x;
 }
 
-/* A ray with less attenuation than so much dense material makes alone goes through less of it. */
+/* A ray with less attenuation than the dense material alone would cause has a shorter path in it. */
 static void tabulate_length(const qb__two_beam *b, double d, const qb__two *two, float *row) {
     double w = 0;
     const double alone = qb__two_beam_line(b, 0, d, NULL);
@@ -149,7 +149,7 @@ void qb__two_clear(qb__two *two) {
 float qb__two_line(const qb__two *two, float p, float d) {
     const float x = LENGTHS * sqrtf(fminf(d / (float)two->longest, 1)), y = p * (float)(STEPS / END);
     const int i = x < LENGTHS ? (int)x : LENGTHS - 1, k = y <= 0 ? 0 : y < STEPS ? (int)y : STEPS - 1;
-    const float a = x - (float)i, b = y - (float)k; /* beyond the ends of p its slope goes on */
+    const float a = x - (float)i, b = y - (float)k; /* beyond the ends of p its slope continues */
     const float *low = two->table + (size_t)i * (STEPS + 1) + k, *high = low + STEPS + 1;
     return (1 - a) * (low[0] + b * (low[1] - low[0])) + a * (high[0] + b * (high[1] - high[0]));
 }

@@ -6,16 +6,17 @@
 
 /* The last view of a turn is a neighbour of the first one. Do the images agree with the angles in this? */
 typedef struct qb__view_closing {
-    double gap, step; /* radians as stated: from the last view to the first, and between neighbours */
-    double across;    /* how much the last view differs from the first */
-    double most;      /* the largest step from view to view near both ends */
-    double alike[2];  /* how much views differ that are `gap` apart: at the beginning, at the end; 0: not measured */
-    double sense;     /* correlation of these two changes: -1 where the last views repeat the first ones backwards */
-    double floor, signal; /* less is noise; rms of the views */
+    double gap, step;     /* radians as stated: from the last view to the first, and between neighbours */
+    double across;        /* difference between the last and the first view */
+    double most;          /* the largest difference between neighbours near both ends */
+    double alike[2];      /* difference of views that are `gap` apart: at the beginning, at the end; 0: not measured */
+    double sense;         /* correlation of these two changes: -1 if the last views repeat the first ones in reverse */
+    double floor, signal; /* noise level; rms of the views */
 } qb__view_closing;
 
-/* 0: they agree, or nothing can be said. Above 0: the last view should be next to the first, and differs from it so many times as
- * much as neighbours do. Below 0: it should be far off, and is as like as a neighbour, so many times more than the angles say. */
+/* 0: they agree, or unknown. Above 0: the last view should be next to the first, and differs from it so many times as
+ * much as neighbours do. Below 0: it should be far away, and is as similar as a neighbour, by that factor more than the
+ * angles say. */
 double qb__view_closing_judge(const qb__view_closing *c);
 
 void qb__view_closing_warn(double times, double gap, const qb_env *env);

@@ -13,7 +13,8 @@
 
 enum { MOST_BINS = 192, LEAST_BINS = 24, LEAST_VIEWS = 12 };
 
-/* Which views the ends are: the angles have to rise, or fall, evenly there. The steps from the last to the first one, as stated, or NAN. */
+/* The views of the ends: the angles must rise, or fall, evenly there. The number of steps from the last to the first
+ * one, as stated, or NAN. */
 static double stated_steps(const qb__view_ends_of *asked, size_t views, qb__ends_look *l) {
     const double OFF = 0.1, MOST = 0.1; /* of a step; of all views */
     const double *t = asked->radians, span = t[views - 1] - t[0], step = span / (double)(views - 1);
@@ -51,7 +52,7 @@ static qb_status read_views(qb__ends_look *l) {
 
 /* A centred round object shows nothing. */
 static bool views_change(const qb__ends_look *l) {
-    const double LEAST = 1e-4; /* line integrals; less is rounding */
+    const double LEAST = 1e-4; /* line integrals; smaller differences are rounding */
     const size_t size = l->rows * l->bins;
     double square = 0;
     for (size_t side = 0; side < 2; side++) {
@@ -63,7 +64,7 @@ static bool views_change(const qb__ends_look *l) {
 
 enum { WIDTHS = 5, COUNTS = 5 };
 
-/* What the best of several estimates agree on; by chance any single one may look certain. */
+/* The result on which the best of several estimates agree; a single one may look certain by chance. */
 static qb__ends_gap agree(qb__ends_gap *all, size_t count) {
     enum { BEST = 5, FEWEST = 3 };
     qb__ends_gap out = {.error = INFINITY};
@@ -85,9 +86,9 @@ static qb__ends_gap agree(qb__ends_gap *all, size_t count) {
     return out;
 }
 
-/* What the views show, smoothed so that changes go on as evenly as noise and detail let them. */
+/* Results of the views, smoothed so that changes continue as evenly as noise and detail allow. */
 static void measure_best(qb__ends_look *l, qb__ends_measure *best, qb__ends_gap *gap) {
-    static const double widths[WIDTHS] = {0.5, 1, 2, 4, 8}; /* of how far the rim moves in a step */
+    static const double widths[WIDTHS] = {0.5, 1, 2, 4, 8}; /* in units of the rim's movement per step */
     static const size_t counts[COUNTS] = {2, 3, 4, 6, 8};
     const double rim = 0.5 * l->step * (double)l->bins, most = (double)(l->bins * l->bins) / 300, column = l->column;
     qb__ends_gap gaps[WIDTHS * COUNTS];
@@ -109,8 +110,8 @@ static void measure_best(qb__ends_look *l, qb__ends_measure *best, qb__ends_gap 
     *gap = agree(gaps, found);
 }
 
-/* A single object does little but move along the row, and that is left out of the differences. Where neighbouring views move,
- * the share of such a step by which the ends differ; else NAN. In half a turn the axis decides it. */
+/* A single object mostly moves along the row, which is removed from the differences. If neighbouring views move: the
+ * ratio of the ends' difference to such a step; else NAN. In half a turn the axis decides it. */
 static double share_of_step(const qb__ends_measure *m, bool mirrored) {
     const double LEAST = 0.1; /* bins */
     return mirrored || !(m->moved_step > LEAST) ? NAN : m->moved_ends / m->moved_step;
@@ -185,7 +186,7 @@ qb_status qb__view_ends_find(qb_scan *scan, const qb__prepare *prepare, const qb
     if (!views_change(&l)) goto out;
     qb__ends_measure m = {0};
     qb__ends_gap gap = {0};
-    /* Of one step as stated the other way is that the end point was counted. */
+    /* If one step is stated, the opposite case is that the end point was counted. */
     double leans;
     const int shown = qb__ends_seam(&l, stated == 1 ? 0 : stated, &leans),
               seam = (shown > 0) == (stated == 1) ? 0 : shown;

@@ -6,17 +6,18 @@
 
 #include "prep/prepare.h"
 
-/* N views over 180 degrees are 180 / N degrees apart if the end point is left out, and 180 / (N - 1) if it is included. The views show
- * which: with the end point the last view equals the first one (mirrored after half a turn), without it they are one step apart. */
+/* N views over 180 degrees are 180 / N degrees apart if the end point is left out, and 180 / (N - 1) if it is included.
+ * The views show which: with the end point the last view equals the first one (mirrored after half a turn), without it
+ * they are one step apart. */
 typedef struct qb__view_ends_of {
     const double *radians; /* [views] as stated */
-    bool parallel;         /* rays; else whole turns alone are looked at */
+    bool parallel;         /* rays are parallel; else only whole turns are checked */
     double column;         /* of the axis; NAN: unknown */
-    size_t row0, row1;     /* rows that are prepared */
+    size_t row0, row1;     /* prepared rows */
 } qb__view_ends_of;
 
 typedef struct qb__view_ends {
-    int steps; /* -1: the last view is the first one, but stated a step before it; 1: the other way round; 0: neither is shown */
+    int steps;       /* -1: the last view is the first one, but stated a step before it; 1: the reverse; 0: neither */
     bool mirrored;   /* after half a turn */
     double stated;   /* steps from the last view to the first one */
     double from, to; /* degrees: the angles that fit, without the end */

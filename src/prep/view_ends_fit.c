@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The views of both ends side by side: arranged, and compared. */
+/* The views of both ends: arranged and compared. */
 #include <math.h>
 #include <string.h>
 
 #include "prep/view_ends_parts.h"
 
-/* Of the values in `line`; `other` is of the same length. Where the result is. */
+/* Smooth the values in `line`; `other` has the same length. Returns the buffer with the result. */
 static float *smooth(float *line, float *other, size_t bins, size_t times) {
     for (size_t i = 0; i < times; i++) {
         const float *restrict in = line;
@@ -26,11 +26,11 @@ static float between(const float *line, size_t bins, double at) {
     return (1 - part) * line[k] + part * line[k + 1];
 }
 
-/* The mirror image of a line about a column: of what lies outside the nearest. */
+/* The mirror image of a line about a column: outside it, the nearest value. */
 static void mirror(const float *restrict line, size_t bins, double column, float *restrict out) {
     const double whole = floor(2 * column), last = (double)bins - 1;
     const float part = (float)(2 * column - whole);
-    /* Bins from `first` on and before `end` lie between two of the line's. */
+    /* Bins from `first` on and before `end` lie between two bins of the line. */
     const size_t first = (size_t)fmin(fmax(whole + 2 - last, 0), (double)bins),
                  end = (size_t)fmin(fmax(whole + 1, (double)first), (double)bins);
     for (size_t b = 0; b < first; b++) out[b] = between(line, bins, 2 * column - (double)b);
@@ -44,10 +44,10 @@ static void read_between(const float *restrict line, size_t bins, float part, fl
     out[bins - 1] = line[bins - 1];
 }
 
-/* Both ends are read by the same part of a bin between two bins: what that blurs is the same in both. */
+/* Both ends are interpolated at the same fraction of a bin, so that the blur is the same in both. */
 static double part_of(const qb__ends_look *l) { return l->mirrored ? l->column - floor(l->column) : 0; }
 
-/* The bins that both ends see, with the axis where it is held to be. */
+/* The bins that both ends see, with the assumed axis. */
 static void choose_range(qb__ends_look *l) {
     const double last = (double)l->bins - 1, part = part_of(l), across = 2 * floor(l->column) + part;
     l->from = l->mirrored ? (size_t)fmax(0, ceil(across - last)) : 0;
@@ -77,7 +77,7 @@ static void arrange_view(qb__ends_look *l, size_t view, size_t times) {
     }
 }
 
-/* The first and the last view, which are all that finding the axis takes. */
+/* Only the first and the last view, which are enough to find the axis. */
 static void arrange_ends(qb__ends_look *l, size_t times) {
     choose_range(l);
     arrange_view(l, 0, times);
@@ -113,7 +113,7 @@ double qb__ends_without_shift(const qb__ends_look *l, float *out) {
     return shift;
 }
 
-/* View i less view k, without what a shift along the row makes of it. The shift, in bins. */
+/* View i minus view k, without the effect of a shift along the row. Returns the shift, in bins. */
 static double differ(const qb__ends_look *l, size_t i, size_t k, float *out) {
     const size_t size = l->rows * l->bins;
     const float *a = l->line + i * size, *b = l->line + k * size;
@@ -121,7 +121,7 @@ static double differ(const qb__ends_look *l, size_t i, size_t k, float *out) {
     return qb__ends_without_shift(l, out);
 }
 
-/* Mean of the products of two such differences; sure, which may be NULL: over its error, by parts of the rows. */
+/* Mean of the products of two such differences; sure (may be NULL): divided by its error, from parts of the rows. */
 static double product_of(const qb__ends_look *l, const float *a, const float *b, double *sure) {
     enum { PARTS = QB__ENDS_PARTS };
     const size_t wide = l->to - l->from;
@@ -164,7 +164,8 @@ void qb__ends_take_measure(const qb__ends_look *l, qb__ends_measure *m) {
 }
 
 double qb__ends_evenness(const qb__ends_measure *m) {
-    const double LEAST = 1e-4, step = 0.5 * (m->step[0] + m->step[1]); /* line integrals; less is rounding */
+    /* line integrals; smaller differences are rounding */
+    const double LEAST = 1e-4, step = 0.5 * (m->step[0] + m->step[1]);
     return step > LEAST * LEAST ? m->two / step : 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How many steps lie between the last view and the first one. Groups of views on both sides have means and slopes. The difference of two
- * means over the slope is how far the groups are apart; groups on one side, whose distance is known, calibrate this. Means and slopes of one
- * group have independent noise, as have those of different groups: so noise adds no bias. */
+/* Number of steps between the last view and the first one. Groups of views on both sides have means and slopes. The
+ * difference of two means divided by the slope is the distance of the groups; groups on one side, with a known
+ * distance, calibrate this. Means and slopes of one group have independent noise, and so have different groups, so
+ * noise causes no bias. */
 #include <math.h>
 
 #include "prep/view_ends_parts.h"
@@ -9,7 +10,7 @@
 /* Sums of products over a part of a row. */
 enum { OVER_ENDS, SLOPES_ENDS, OVER_ONE, SLOPES_ONE, SUMS };
 
-/* Mean, and slope by the direction of the turn, of `count` views from `first` of one side on. */
+/* Mean, and slope in the direction of the turn, of `count` views from `first` of one side on. */
 static void group(const qb__ends_look *l, bool last, size_t first, size_t count, float *mean, float *slope) {
     const size_t size = l->rows * l->bins;
     const double middle = 0.5 * ((double)count - 1), n = (double)count, square = n * (n * n - 1) / 12;
@@ -24,7 +25,7 @@ static void group(const qb__ends_look *l, bool last, size_t first, size_t count,
     }
 }
 
-/* a, b: means, then slopes; those of a are `distance` further in the direction of the turn. */
+/* a, b: means, then slopes; those of a are `distance` farther in the direction of the turn. */
 static void add(const qb__ends_look *l, float *const a[2], float *const b[2], float *scratch, double (*sums)[SUMS],
                 int kind) {
     const size_t size = l->rows * l->bins, wide = l->to - l->from;
@@ -41,9 +42,9 @@ static void add(const qb__ends_look *l, float *const a[2], float *const b[2], fl
         }
 }
 
-/* Steps between the ends, from the sums without one part. NAN: slopes do not go on. */
+/* Steps between the ends, from the sums without one part. NAN: slopes do not continue. */
 static double steps_of(const double total[SUMS], const double but[SUMS], double count) {
-    const double LEAST = 0.8, MOST = 1.5; /* of the distance that is known */
+    const double LEAST = 0.8, MOST = 1.5; /* of the known distance */
     double s[SUMS];
     for (int i = 0; i < SUMS; i++) s[i] = total[i] - (but ? but[i] : 0);
     if (!(s[SLOPES_ENDS] > 0) || !(s[SLOPES_ONE] > 0)) return NAN;

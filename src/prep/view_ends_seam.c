@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Is the first view a step behind the last one, or so many as stated? Over some views a pixel's line integral is nearly a polynomial of
- * the place in the turn. With the right distance between the two sides a polynomial leaves less. The same test within either side,
- * where the distance is known, shows how much less, and how far that varies. */
+/* Is the first view one step after the last one, or as many steps as stated? Over some views a pixel's line integral is
+ * nearly a polynomial of the position in the turn. With the right distance between the two sides the residual of a
+ * polynomial is smaller. The same test within either side, where the distance is known, gives the expected residual and
+ * its variation. */
 #include <math.h>
 
 #include "prep/view_ends_parts.h"
@@ -10,15 +11,16 @@ enum {
     VIEWS = 8,                 /* that are compared, of either end */
     MOST = 3,                  /* of a run, on either side of its middle */
     DEGREES = 3,               /* of freedom of the polynomial: 1, x, x^2 */
-    LEFT = 2 * MOST - DEGREES, /* of what a polynomial leaves */
+    LEFT = 2 * MOST - DEGREES, /* degrees of freedom of the residual */
     RUNS = 2 * (VIEWS - 3),    /* within the sides */
     ALL_PARTS = QB__ENDS_ROWS * QB__ENDS_PARTS
 };
 
-/* How often lines are smoothed; views of half a run. */
+/* Number of smoothings; views of half a run. */
 static const struct { size_t times, half; } looks[] = {{0, 2}, {2, 3}, {8, 3}, {32, 3}};
 
-/* Weights of the views of a run, at right angles to polynomials. The first one shows a step in the middle of the run. */
+/* Weights of the views of a run, orthogonal to polynomials. The first one responds to a step in the middle of the
+ * run. */
 typedef struct weights {
     size_t views, count;
     double of[LEFT][2 * MOST];
@@ -42,7 +44,7 @@ static bool add_weights(double (*basis)[2 * MOST], size_t count, size_t views, d
     return true;
 }
 
-/* Where the views of a run are, with so many steps in its middle. */
+/* Positions of the views of a run, with so many steps in its middle. */
 static double place_of(size_t i, size_t half, double gap) {
     const double at = (double)i - (double)half + 1;
     return i < half ? at : at + gap - 1;
@@ -65,7 +67,7 @@ static weights weights_for(size_t half, double gap) {
     return out;
 }
 
-/* What the weights leave of a straight line that has its middle elsewhere. */
+/* Response of the weights to a straight line whose middle is elsewhere. */
 static double left_of_line(const weights *w, size_t half, double gap) {
     double all = 0;
     for (size_t k = 0; k < w->count; k++) {
@@ -76,7 +78,8 @@ static double left_of_line(const weights *w, size_t half, double gap) {
     return all;
 }
 
-/* out less what is proportional to the shift along the row, and to one that changes over the rows, as of an axis that leans. */
+/* out minus what is proportional to the shift along the row, and to a shift that changes over the rows, as for a tilted
+ * axis. */
 static void leave_out_shift(const qb__ends_look *l, const float *slope, float *out) {
     double a = 0, b = 0, c = 0, x = 0, y = 0;
     const double middle = 0.5 * ((double)l->rows - 1), half = fmax(middle, 1);
@@ -113,7 +116,7 @@ static void find_slope(const qb__ends_look *l, const run *at, size_t views, floa
         }
 }
 
-/* Adds the squares of what is left, times `sign`, to parts of rows. */
+/* Add the squares of the residual, times `sign`, to parts of rows. */
 static double add_left(const qb__ends_look *l, const run *at, const weights *w, double sign, double *part) {
     const float *slope = l->part[1];
     float *out = l->part[0];
@@ -139,7 +142,8 @@ static double add_left(const qb__ends_look *l, const run *at, const weights *w, 
     return all;
 }
 
-/* By how much less the polynomial leaves at one step than at another distance; *left: at one step, *other_left: at the other. */
+/* By how much smaller the polynomial's residual is at one step than at another distance; *left: at one step,
+ * *other_left: at the other. */
 static double compare(const qb__ends_look *l, const run *at, const weights *other, const weights *one, double *part,
                       double *other_left, double *left) {
     for (size_t p = 0; p < l->rows * QB__ENDS_PARTS; p++) part[p] = 0;
@@ -149,7 +153,7 @@ static double compare(const qb__ends_look *l, const run *at, const weights *othe
     return *other_left - *left;
 }
 
-/* Views in the direction of the turn, from `first` of one side on, or of both sides about the seam. */
+/* Views in the direction of the turn, from `first` of one side on, or of both sides around the seam. */
 static run run_of(const qb__ends_look *l, int side, size_t first, size_t half) {
     const size_t size = l->rows * l->bins;
     run out = {{0}};
@@ -185,10 +189,10 @@ static inside look_inside(const qb__ends_look *l, size_t half, const weights *ot
     return in;
 }
 
-/* 1: one step fits; -1: the other distance; 0: neither clearly. Nothing is known where the sides do not show what they are. */
+/* 1: one step fits; -1: the other distance; 0: neither clearly. Unknown if the test fails within the sides. */
 static int judge(const inside *in, double mirror, double less, double left, size_t values, bool *known) {
     const double ROUNDING = 1e-4, EVEN = 0.25, SEPARATE = 4, SURE = 2, FITS = 1.15;
-    const double LEAST_OTHER = 0.3, MOST_OTHER = 2.2, LEAST_ONE = 0.6, MOST_ONE = 2; /* of what is expected */
+    const double LEAST_OTHER = 0.3, MOST_OTHER = 2.2, LEAST_ONE = 0.6, MOST_ONE = 2; /* of the expected value */
     const double part = less / in->mean, sure = fabs(less) / in->varies;
     *known = in->mean > ROUNDING * ROUNDING * (double)values && in->least > EVEN * in->most &&
              (1 + mirror) * in->least > SEPARATE * in->varies;
@@ -199,8 +203,8 @@ static int judge(const inside *in, double mirror, double less, double left, size
 
 int qb__ends_seam(qb__ends_look *l, double gap, double *leans) {
     const double SHARE = 0.3, column = l->column;
-    const double MISFIT = 1.25, MISFIT_PART = 2, MISFIT_SURE = 5; /* edges between pixels look otherwise from behind */
-    const double AGAINST = 0.1, LEAST_LEAN = -1.5; /* a look that is alone is believed if none leans the other way */
+    const double MISFIT = 1.25, MISFIT_PART = 2, MISFIT_SURE = 5; /* edges between pixels look different from behind */
+    const double AGAINST = 0.1, LEAST_LEAN = -1.5; /* a single estimate is believed if no other one contradicts */
     size_t votes[3] = {0}, all = 0, count = 0;
     bool misfit = false, against = false;
     double sum = 0;

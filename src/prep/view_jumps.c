@@ -37,7 +37,7 @@ void qb__view_jumps_end(qb__view_jumps *j) {
     }
 }
 
-/* Mean over `half` bins on both sides of bin b, of those that there are; `sum`: of the bins before each. */
+/* Mean over `half` existing bins on both sides of bin b; `sum`: sums of all bins before each. */
 static float mean_at(const double *sum, size_t bins, size_t half, size_t b) {
     const size_t from = b > half ? b - half : 0, to = qb__smaller(b + half + 1, bins);
     return (float)((sum[to] - sum[from]) / (double)(to - from));
@@ -82,7 +82,7 @@ void qb__view_jumps_add(qb__view_jumps *j, size_t view, const float *line) {
     }
 }
 
-/* Of the steps near one, by parts. */
+/* The steps near one, by parts. */
 typedef struct nearby {
     double most[MOST_ROWS * PARTS];
     double largest, least; /* of all parts together */
@@ -103,7 +103,7 @@ static void look_nearby(const qb__view_jumps *j, const float *square, size_t vie
     }
 }
 
-/* Whether most of the parts that change nearby change more here. */
+/* True if most of the parts that change nearby change more here. */
 static bool most_change(const nearby *n, const float *here, size_t parts) {
     const double TIMES = 3, SHARE = 0.03, FEW = 0.25;
     double ratio[MOST_ROWS * PARTS], all = 0;
@@ -116,7 +116,7 @@ static bool most_change(const nearby *n, const float *here, size_t parts) {
     return ratio[(size_t)(FEW * (double)count)] > TIMES;
 }
 
-/* Over how many of the places along a row what is more here is spread. */
+/* Number of positions along a row over which the larger change is spread. */
 static double spread_of(const nearby *n, const float *here, size_t rows) {
     double sum = 0, square = 0;
     for (size_t p = 0; p < PARTS; p++) {
@@ -127,7 +127,7 @@ static double spread_of(const nearby *n, const float *here, size_t rows) {
     return square > 0 ? sum * sum / square : 0;
 }
 
-/* Of squares, at one width: how many times the largest step nearby, if it is a jump. Steps that are all noise are alike. */
+/* From squares, at one width: ratio to the largest step nearby, if it is a jump. Steps of pure noise are equal. */
 static double larger_at(const qb__view_jumps *j, int width, size_t view, double least, double noise) {
     const double TIMES = 8, CLEAR_TIMES = 12, SPREAD = 3, SURE_TIMES = 15, SURE_SPREAD = 1.2, STEADY = 1.6,
                  STEADY_TIMES = 5, STEADY_SPREAD = 2, NOISE = 4;

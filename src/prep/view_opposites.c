@@ -26,7 +26,7 @@ static void choose_rows(qb__opposite_look *l, size_t row0, size_t row1) {
     }
 }
 
-/* Means of bins, so smooth that what moves by a bin changes in proportion. */
+/* Means of bins, smoothed so that a movement by a bin causes a proportional change. */
 static void bin_line(const qb__opposite_look *l, float *out) {
     enum { TIMES = 3 };
     for (size_t b = 0; b < l->bins; b++) {
@@ -44,7 +44,7 @@ static void bin_line(const qb__opposite_look *l, float *out) {
     }
 }
 
-/* What stands still, as a faulty column does, is taken off where the views go around. */
+/* If the views cover a turn, what does not move, such as a faulty column, is subtracted. */
 static void take_off_still(qb__opposite_look *l) {
     const size_t size = l->rows * l->bins;
     for (size_t k = 0; k < size && l->around; k++) {
@@ -55,7 +55,7 @@ static void take_off_still(qb__opposite_look *l) {
     }
 }
 
-/* Images that are stored in pieces of several rows are read with all rows between, where there is room. */
+/* If images are stored in chunks of several rows, all rows in between are read too, if they fit. */
 static qb_status read_lines(qb__opposite_look *l, size_t room) {
     const size_t columns = l->info->columns, line = columns * qb_dtype_size(l->info->dtype), row0 = l->row[0];
     const size_t tall = l->row[l->rows - 1] + 1 - row0;
@@ -84,7 +84,7 @@ out:
 /* Of the detector. */
 static double column_of(const qb__opposite_look *l, double column) { return (column + 0.5) * (double)l->bin - 0.5; }
 
-/* Whether most pairs by themselves show at least half of the angle. */
+/* True if most pairs on their own show at least half of the angle. */
 static bool pairs_agree(const qb__opposite_look *l, size_t first, size_t end, double turn) {
     const double MOST = 0.75, HALF = 0.5;
     size_t agree = 0;
@@ -92,7 +92,7 @@ static bool pairs_agree(const qb__opposite_look *l, size_t first, size_t end, do
     return (double)agree >= MOST * (double)(end - first);
 }
 
-/* The angle between opposite views, of all and of the first, middle and last third of them. */
+/* The angle between opposite views, from all, and from the first, middle and last third of them. */
 static void judge_turn(const qb__opposite_look *l, qb__opposites *found) {
     enum { FEWEST = 9, WINDOWS = 4 };
     const double SURE = 7, LEAST = 0.4, RIM = 0.1; /* errors; steps; bins that the rim moves */
@@ -112,7 +112,8 @@ static void judge_turn(const qb__opposite_look *l, qb__opposites *found) {
 
 static void judge_lean(const qb__opposite_look *l, const qb__opposite_fit *f, double column, qb__opposites *found) {
     const double SURE = 7, LEAST = 0.15, PART = 0.5; /* errors; degrees; columns or rows, over the image */
-    const double lean = -f->x[QB__OPPOSITE_LEAN];    /* the detector turned to the right, the axis leans to the left */
+    /* if the detector is rotated to the right, the axis leans to the left */
+    const double lean = -f->x[QB__OPPOSITE_LEAN];
     const double tall = (double)(l->row[l->rows - 1] - l->row[0]), wide = fmax(tall, (double)l->info->columns);
     if (!(fabs(lean) > SURE * f->error[QB__OPPOSITE_LEAN]) || !(fabs(lean) * DEGREES > LEAST)) return;
     if (!(fabs(lean) * wide > PART)) return;
@@ -123,7 +124,7 @@ static void judge_lean(const qb__opposite_look *l, const qb__opposite_fit *f, do
     }
 }
 
-/* Another column than was stated, about which views agree and about the stated one they do not. */
+/* Another column than the stated one, about which views agree while they do not about the stated one. */
 static void judge_axis(const qb__opposite_look *l, const qb__opposite_fit *stated, const qb__opposite_fit *f,
                        double off, double column, qb__opposites *found) {
     const double BETTER = 3, GOOD = 0.1, SURE = 7, LEAST = 1, PART = 0.4; /* LEAST: columns; PART: of a bin */
@@ -133,19 +134,19 @@ static void judge_axis(const qb__opposite_look *l, const qb__opposite_fit *state
         found->column = column_of(l, column);
 }
 
-/* What a fit leaves of the squares of views a quarter turn apart; angles that are too large to be true explain nothing. */
+/* Residual of a fit relative to the squares of views a quarter turn apart; implausibly large angles explain nothing. */
 static double left_of(const qb__opposite_look *l, const qb__opposite_fit *f) {
     const double RIM = 1, LEAN = 0.15; /* bins; radians */
     const bool true_one =
         fabs(f->x[QB__OPPOSITE_TURN]) * (double)l->bins < 2 * RIM && fabs(f->x[QB__OPPOSITE_LEAN]) < LEAN;
-    const double MUCH = 4; /* times `far`; around, what stands still was taken off */
+    const double MUCH = 4; /* times `far`; if views cover a turn, what does not move was subtracted */
     const double still = !l->around && f->cross > MUCH * f->far ? f->cross - f->far : 0;
     return fmax((true_one ? f->after : f->before) - still, 0) / f->far;
 }
 
 static void judge(qb__opposite_look *l, double stated, bool known, qb__opposites *found) {
     const double SEEN = 0.25, TIMES = 6, OVERLAP = 0.5, EDGE = 0.2, RIM = 0.06;
-    const double UNLIKE = l->around ? 0.15 : 0.4; /* what is extrapolated is less certain */
+    const double UNLIKE = l->around ? 0.15 : 0.4; /* extrapolated values are less certain */
     double column = stated;
     const qb__opposite_fit first = qb__opposite_fit_at(l, column);
     if (!(first.next < SEEN * first.far)) return; /* noise, or an object that is the same from all sides */

@@ -23,12 +23,12 @@ enum {
     BINS = 128,
     FEWEST_BINS = 32,
     LEAST_VIEWS = 12,
-    NOISY_VIEWS = 64, /* about so many tell of the noise */
+    NOISY_VIEWS = 64, /* about so many views give the noise */
     ANCHORS = 16,
     FAR = 4 /* anchors, a quarter of all */
 };
 
-static const double LEAST = 0.003; /* line integrals; less is rounding */
+static const double LEAST = 0.003; /* line integrals; smaller differences are rounding */
 
 typedef struct place {
     double angle;
@@ -38,24 +38,25 @@ typedef struct place {
 typedef struct steps {
     qb_scan *scan;
     const qb_scan_info *info;
-    qb__prep prep; /* that of the scan; what was not measured is interpolated */
+    qb__prep prep; /* that of the scan; missing values are interpolated */
     size_t first;  /* row of its fields */
     size_t row[ROWS], rows, bins;
     size_t edge[BINS + 1]; /* first column of each bin */
     bool one_way;          /* views are in the order of their angles */
-    bool fine;             /* neighbouring views look alike in so many bins */
-    place *order;          /* [views] one behind the other */
+    bool fine;             /* neighbouring views are similar with so many bins */
+    place *order;          /* [views] in order */
     float *spread;         /* [columns] scratch */
-    double *size, *sorted; /* [views] of the step to the next one; scratch */
-    double *far;           /* [views] how much one differs from a distant one */
-    double signal, noise;  /* rms of all lines, about the mean of each; noise of a difference */
+    double *size, *sorted; /* [views] size of the step to the next one; scratch */
+    double *far;           /* [views] difference to a distant one */
+    double signal, noise;  /* rms of all lines, minus the mean of each; noise of a difference */
     double rough,
-        all; /* of steps: squares of differences between neighbouring bins, and of the bins, which are half as many
-                              where they are noise */
+        /* of steps: squares of differences between neighbouring bins, and of the bins, which are half as large for
+         * noise */
+        all;
     float *line, *now, *last;
-    float *change, *nothing; /* from the last view to this one; zeros */
+    float *change, *nothing; /* from the previous view to this one; zeros */
     float *anchor;           /* [ANCHORS] views, evenly over all */
-    float *end[4]; /* the first view, one as far behind it as the last is from it, and likewise from the last on */
+    float *end[4]; /* the first view, one as far after it as the last is from it, and the same from the last view on */
     size_t lag;    /* views between these; 0: too few, or no turn */
     qb__view_closing closing;
     qb__view_flips flips;
@@ -68,7 +69,7 @@ static int by_angle(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* As they were measured where angles go one way; else by their angles within a turn. */
+/* In measured order if angles are monotonic; else by their angles within a turn. */
 static void arrange(steps *s, const double *radians) {
     const double TURN = 2 * M_PI;
     const size_t n = s->info->views;
@@ -83,7 +84,7 @@ static void arrange(steps *s, const double *radians) {
     if (!s->one_way) qsort(s->order, n, sizeof *s->order, by_angle);
 }
 
-/* Mean square of noise from column to column: what a straight line through two neighbours leaves. */
+/* Mean square noise between columns: the residual of a straight line through two neighbours. */
 static double noise_of(const float *line, size_t columns, float *scratch) {
     const double GAUSS = 0.6745;
     if (columns < 8) return 0;
@@ -92,11 +93,11 @@ static double noise_of(const float *line, size_t columns, float *scratch) {
     return sigma * sigma / 6;
 }
 
-/* Of s->line, without the mean of all. */
+/* s->line, without the mean of all. */
 static void mean_of_bins(const steps *s, float *restrict out) {
     const float *line = s->line;
     double mean = 0;
-    if (s->info->columns == 2 * s->bins) /* as below, all at once */
+    if (s->info->columns == 2 * s->bins) /* the same as below, all at once */
         for (size_t b = 0; b < s->bins; b++) out[b] = (float)(0.5 * ((double)line[2 * b] + (double)line[2 * b + 1]));
     for (size_t b = 0; b < s->bins && s->info->columns != 2 * s->bins; b++) {
         const size_t from = s->edge[b], to = s->edge[b + 1];
@@ -109,7 +110,8 @@ static void mean_of_bins(const steps *s, float *restrict out) {
     for (size_t b = 0; b < s->bins; b++) out[b] -= (float)mean;
 }
 
-/* The rows of a view, in `bins` means each, without the mean of a row: the beam may flicker. noise: adds that of the rows, or NULL. */
+/* The rows of a view, as `bins` means each, without the mean of a row, because the beam may flicker. noise: adds that
+ * of the rows, or NULL. */
 static qb_status read_view(steps *s, size_t view, double *noise) {
     const size_t columns = s->info->columns;
     qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
@@ -128,7 +130,7 @@ static double difference(const float *a, const float *b, size_t count) {
     return sqrt(qb__squares_between(a, b, count) / (double)count);
 }
 
-/* From the last view to this one. */
+/* The change from the previous view to this one. */
 static double step_of(steps *s, size_t count) {
     const double square = qb__squares_between(s->now, s->last, count);
     s->all += square;
@@ -138,7 +140,7 @@ static double step_of(steps *s, size_t count) {
     return sqrt(square / (double)count);
 }
 
-/* Whether the first and the last view are worth comparing, and how many views lie between those that are as far apart. */
+/* Whether to compare the first and the last view, and the number of views between two that are as far apart. */
 static qb_status choose_ends(steps *s, bool circle) {
     const size_t n = s->info->views;
     const double span = fabs(s->order[n - 1].angle - s->order[0].angle), step = span / (double)(n - 1);
@@ -174,7 +176,7 @@ static void compare_ends(steps *s, qb__view_steps *found) {
     found->gap = c->gap;
 }
 
-/* Of angles in any order: are views more alike that were measured one after the other than those next to each other by angle? */
+/* Angles in any order: are consecutively measured views more similar than neighbours by angle? */
 static qb_status judge_order_of_file(steps *s, qb__view_steps *found) {
     enum { PLACES = 16 };
     const double LESS = 0.6, NOISE = 3, LEAST_TURN = 0.5; /* radians; smaller steps are those of several turns */
@@ -222,7 +224,8 @@ static qb_status measure(steps *s) {
     return QB_OK;
 }
 
-/* Steps so small that a ray at the rim moves a bin: neighbours look alike, unless the angles are those of other views. */
+/* Steps so small that a ray at the rim moves by a bin: neighbours are similar, unless the angles belong to other
+ * views. */
 static void choose_bins(steps *s) {
     const double RIM = 2; /* bins over both sides of the axis */
     const size_t n = s->info->views;
@@ -248,7 +251,7 @@ static void judge_order(steps *s, qb__view_steps *found) {
     if (s->fine && !noise && near > UNLIKE * far && far > fmax(NOISE * s->noise, LEAST)) found->unlike = near / far;
 }
 
-/* A view that is bad by itself makes two large steps, which are no jump. */
+/* A single bad view makes two large steps, which are not a jump. */
 static void judge(steps *s, qb__view_steps *found) {
     enum { NEAR = 3 };
     const double PART = 0.02, ALIKE = 0.6, SMALL = 0.1;
@@ -264,7 +267,8 @@ static void judge(steps *s, qb__view_steps *found) {
     }
 }
 
-/* A list that was cut, or whose numbers wrapped at 255: views that are stated to be far apart are as alike as neighbours. */
+/* A truncated list, or numbers that wrapped at 255: views that are stated to be far apart are as similar as
+ * neighbours. */
 static void judge_angles(steps *s, qb__view_steps *found) {
     const double TURN = 2 * M_PI, FAR_STEP = 0.1, TIMES = 10, LIKE = 1.5, LESS = 3, NOISE = 3;
     const size_t n = s->info->views, first = (FAR * n + ANCHORS - 1) / ANCHORS + 1;

@@ -9,9 +9,9 @@
 
 enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, FEWEST = 16 };
 
-/* Of one row: from the median of distances to the median, which single views do not move. */
+/* For one row: from the median of distances to the median, which single views do not change. */
 static bool swing_of(const qb__line_mass *row, size_t columns, double *swing) {
-    const double GAUSS = 1.4826, NOISE = 50; /* of what noise moves the middle of mass by, in widths of the row */
+    const double GAUSS = 1.4826, NOISE = 50; /* in units of the noise of the centre of mass, in widths of the row */
     double mass[VIEWS], noise = 0;
     size_t n = 0;
     for (size_t v = 0; v < VIEWS; v++) {
@@ -29,7 +29,7 @@ static bool swing_of(const qb__line_mass *row, size_t columns, double *swing) {
 }
 
 double qb__view_sums_swing(const qb__line_mass *lines, size_t columns) {
-    /* Edges that fall between pixels make the sums of few columns differ, too. */
+    /* Edges that fall between pixels make the sums of few columns vary, too. */
     const double MUCH = fmax(0.05, 4.0 / (double)columns), LEAST = MUCH / 2;
     double swing[GROUPS];
     size_t rows = 0, many = 0;

@@ -8,11 +8,12 @@
 #include "prep/line_mass.h"
 #include "quickbeam/env.h"
 
-/* Parallel rays: the sum of a row's line integrals is the mass of a slice, the same in every view, if both ends see air. Where it
- * swings, numbers are no line integrals: a picture's gamma, beam hardening, scatter, or matter that enters the row from above or below. */
+/* Parallel rays: the sum of a row's line integrals is the mass of a slice, the same in every view, if both ends see
+ * air. If it varies, numbers are not line integrals (gamma of a picture, beam hardening, scatter), or matter enters the
+ * row from above or below. */
 
-/* Of lines[QB__SAMPLE_LINES]: by how much the sums differ from view to view, rms, as a share of their mean; 0: too few rows show all of
- * the object, or noise explains it. */
+/* From lines[QB__SAMPLE_LINES]: rms variation of the sums from view to view, relative to their mean; 0: too few rows
+ * show all of the object, or noise explains it. */
 double qb__view_sums_swing(const qb__line_mass *lines, size_t columns);
 void qb__view_sums_warn(double swing, const qb_env *env);
 

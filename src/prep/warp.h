@@ -4,21 +4,21 @@
 
 #include "io/scan/scan.h"
 
-/* Images without distortion and shifts, for one job: a scan of its own, whose transmissions are read between the given scan's pixels
- * (ops/resample.h) and handed out as float32 numbers of the same quantity. It comes behind the flat field: resampled counts and
- * flats would leave rings. */
+/* Images without distortion and shifts, for one job: a scan of its own, whose transmissions are interpolated in the
+ * given scan (ops/resample.h) and returned as float32 numbers of the same quantity. It follows the flat field:
+ * resampled counts and flats would leave rings. */
 typedef struct qb__warp qb__warp;
 
 static inline bool qb__warp_wanted(const qb_scan *scan) { return scan->distortion.factors || scan->info.shifts; }
 /* "distortion and shifts of views" */
 const char *qb__warp_text(const qb_scan *scan);
-/* *warp is NULL where the scan has neither. The given scan must outlive it. */
+/* *warp is NULL if the scan has neither. The given scan must outlive it. */
 qb_status qb__warp_create(qb_scan *scan, const qb_env *env, qb__warp **warp);
 void qb__warp_destroy(qb__warp *warp);                                      /* NULL-safe */
-qb_scan *qb__warp_scan(qb__warp *warp);                                     /* the job's */
-double qb__warp_seconds(const qb__warp *warp, double numbers, int threads); /* as qb__phase_seconds */
-size_t qb__warp_bytes(const qb__warp *warp);                                /* held while reading */
-/* As that scan's numbers, through another door in front of the stored ones; NULL: none. */
+qb_scan *qb__warp_scan(qb__warp *warp);                                     /* the job's scan */
+double qb__warp_seconds(const qb__warp *warp, double numbers, int threads); /* see qb__phase_seconds */
+size_t qb__warp_bytes(const qb__warp *warp);                                /* memory while reading */
+/* As that scan's numbers, but with another source of the stored ones; NULL: none. */
 qb_status qb__warp_read(qb__warp *warp, qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1,
                         void *out);
 

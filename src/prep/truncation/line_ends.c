@@ -18,7 +18,7 @@ enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, MOST = 9, NEAR = 8 
 
 /* ---- one line ---- */
 
-/* Its outermost values that were measured, from the end on; how many. */
+/* Its outermost measured values, from the end on; returns their number. */
 static size_t outermost(const float *line, size_t columns, int side, size_t want, double *values) {
     size_t found = 0;
     for (size_t i = 0; i < columns / 2 && found < want; i++) {
@@ -28,7 +28,8 @@ static size_t outermost(const float *line, size_t columns, int side, size_t want
     return found;
 }
 
-/* One faulty column, or a rim that touches the last one, moves no median. How far noise may move it shows from column to column. */
+/* One faulty column, or an edge that touches the last one, does not change a median. Its uncertainty is estimated from
+ * the differences between columns. */
 static bool end_of(const float *line, size_t columns, int side, double *end, double *noise) {
     double values[NEAR * MOST], steps[NEAR * MOST];
     const size_t few = 3 + columns / 512 * 2 > MOST ? MOST : 3 + columns / 512 * 2;
@@ -57,15 +58,15 @@ void qb__line_end_of(const float *line, size_t columns, float *scratch, qb__line
 
 typedef struct looking {
     const qb_scan *scan;
-    qb__prep steps; /* those of the scan, but nothing is made up for what was not measured */
+    qb__prep steps; /* those of the scan, without filling missing values */
     size_t columns, row0;
     float *line, *scratch;
     qb__lines_look *lines;
-    float *image;        /* [VIEWS][columns] of the group in the middle */
+    float *image;        /* [VIEWS][columns] of the middle group */
     size_t middle, seen; /* that group, and its lines so far */
 } looking;
 
-/* Numbers in the file, but none that a beam makes. */
+/* Numbers in the file that are not measurements. */
 static uint32_t count_beyond(const looking *l, const char *raw, const qb__prep_counts *counts) {
     uint64_t odd = 0;
     qb_convert_to_float(raw, l->steps.dtype, l->columns, l->scratch);
@@ -94,7 +95,7 @@ static void look_at_one(void *self, size_t number, size_t view, size_t row, cons
 }
 
 static qb_status begin_without_flats(const qb_scan_info *info, float **air, qb__prep *steps) {
-    const float BRIGHTER = 1e7f; /* than any count is, within what a transmission may be */
+    const float BRIGHTER = 1e7f; /* than any count, within the range of transmissions */
     const qb_status status = qb__alloc(info->views, sizeof **air, air);
     for (size_t i = 0; status == QB_OK && i < info->views; i++) (*air)[i] = BRIGHTER;
     *steps = (qb__prep){
@@ -134,12 +135,12 @@ qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb
 typedef struct judging {
     const qb__line_end *lines;
     const bool *count;
-    double least, top; /* of the scan: the middle of what its lines reach that hold anything */
+    double least, top; /* of the scan: the median of the maxima of non-empty lines */
     double values[QB__SAMPLE_LINES];
 } judging;
 
 static const double part =
-    0.1; /* of the largest value is not near air; nor does a line that reaches no more of the others hold anything */
+    0.1; /* of the largest value is not near air; a line whose maximum is below this share of the others' is empty */
 
 static void find_top(judging *j) {
     size_t count = 0, full = 0;

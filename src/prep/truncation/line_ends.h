@@ -11,7 +11,7 @@
 typedef struct qb__line_end {
     double end[2], noise[2]; /* at column 0 and at the last: median of a few columns, and its uncertainty */
     double top;              /* level that few values of the line exceed */
-    bool looked;             /* whether the other fields are set */
+    bool looked;             /* the other fields are set */
 } qb__line_end;
 
 /* The ends and the mass of one prepared line[columns], NaN where not measured; sorted[columns] is scratch. Keeps mass->view and row. */
@@ -29,22 +29,22 @@ typedef struct qb__lines_look {
 qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__row_sample *where,
                              qb__lines_look *lines);
 
-/* Share of the non-empty lines that do not end in air on either side, and their level there as a share of `top`. */
+/* Share of the non-empty lines that do not end in air on either side, and their level there relative to `top`. */
 typedef struct qb__line_ends_cut {
     double share[2], level[2];
     size_t lines;
-    bool much; /* too many rows and views to be a holder that crosses, or noise */
+    bool much; /* too many rows and views for a holder that crosses, or noise */
 } qb__line_ends_cut;
 
 /* Judge lines[QB__SAMPLE_LINES]: only ends that count, and none below `least`. */
 void qb__line_ends_judge(const qb__line_end *lines, const bool count[2], double least, qb__line_ends_cut *cut);
 
-/* Line integrals above this are an object: an open beam that is 2 % off leaves 0.02 everywhere. */
+/* Line integrals above this are an object: an open beam with an error of 2 % gives 0.02 everywhere. */
 static const double qb__least_object = 0.03;
 
-/* Whether many of the lines are above air, for an object whose line integrals reach `top`. */
+/* True if many of the lines are above air, for an object whose line integrals reach `top`. */
 bool qb__column_end_held(const qb__lines_look *lines, double top);
-/* Text for where the object goes on. held: bit 0: above row 0, bit 1: below the last row. */
+/* Text for where the object continues. held: bit 0: above row 0, bit 1: below the last row. */
 const char *qb__column_ends_words(unsigned held);
 
 #endif

@@ -12,7 +12,7 @@
 #include "geometry/circle.h"
 #include "geometry/half_fan.h"
 
-/* Distance from the axis of the ray through a place of the middle row, to the side to which columns count up. */
+/* Distance from the axis of the ray to a position of the middle row, towards ascending columns. */
 static double lateral(const qb_geometry *g, size_t view, double column) {
     const double *u = g->view[view].u;
     double at[3], along[3];
@@ -33,7 +33,7 @@ static bool turns_fully(const qb_geometry *g, qb_status *status) {
 }
 
 qb_status qb__truncation_of(const qb_geometry *g, qb__truncation *ends) {
-    const double last = (double)g->columns - 0.5, LEVEL = 2.75; /* rows are turned by less than 20 degrees */
+    const double last = (double)g->columns - 0.5, LEVEL = 2.75; /* rows are rotated by less than 20 degrees */
     double mean[2] = {0, 0}, most[2] = {0, 0};
     qb_status status = QB_OK;
     *ends = (qb__truncation){.count = {true, true}};
@@ -48,7 +48,7 @@ qb_status qb__truncation_of(const qb_geometry *g, qb__truncation *ends) {
             most[i] = fmax(most[i], side[i]);
         }
     }
-    /* As half fans are told from others: qb__half_fan_of(), qb__cone_weights. */
+    /* By the criterion for half fans: qb__half_fan_of(), qb__cone_weights. */
     const double least = g->beam == QB_BEAM_CONE ? 0.05 : fmax(0.05, 2 / (double)g->columns);
     const bool off = fabs(mean[0] - mean[1]) > least * (mean[0] + mean[1]) && turns_fully(g, &status);
     if (off) ends->count[mean[1] < mean[0]] = false;
@@ -56,9 +56,9 @@ qb_status qb__truncation_of(const qb_geometry *g, qb__truncation *ends) {
     return status;
 }
 
-/* Whether slices reach far enough beyond the field of view to hold what is cut off. */
+/* True if slices extend far enough beyond the field of view to hold what is cut off. */
 static bool is_within(const qb__truncation *ends, const qb_grid *grid, double radius) {
-    const double MORE = 1.2; /* from there on most of it has one */
+    const double MORE = 1.2; /* from there on most of it has a voxel */
     double reach = radius;
     for (int j = 0; j < 2; j++) reach = fmin(reach, (double)grid->n[j] * grid->voxel[j] / 2 - fabs(grid->offset[j]));
     return reach > MORE * ends->reach;
@@ -79,7 +79,7 @@ void qb__truncation_check_turn(double covered, qb__truncation_check *asked) {
 
 qb_status qb__truncation_check_size(const qb_geometry *geometry, const qb_grid *grid, double radius,
                                     qb__truncation_check *asked) {
-    const double WIDER = 1.3; /* than what is seen */
+    const double WIDER = 1.3; /* than the field of view */
     const qb_status status = qb__truncation_of(geometry, &asked->ends);
     if (status != QB_OK || is_within(&asked->ends, grid, radius)) return status;
     size_t n[2];
@@ -92,7 +92,7 @@ qb_status qb__truncation_check_size(const qb_geometry *geometry, const qb_grid *
 
 void qb__truncation_check_height(const qb_geometry *geometry, const qb_grid *grid, qb__truncation_check *asked) {
     const double WITHIN = 1.2,
-                 TALLER = 1.4; /* than what is seen at the axis: from there on most of it has a place; ... */
+                 TALLER = 1.4; /* than the field of view at the axis: from there on most of it has a voxel; ... */
     qb_geometry_info info = {.struct_size = sizeof info};
     if (geometry->beam != QB_BEAM_CONE || geometry->rows < 4 || qb_geometry_describe(geometry, &info) != QB_OK) return;
     const double radius = 0.5 * fmax((double)grid->n[0] * grid->voxel[0], (double)grid->n[1] * grid->voxel[1]);
@@ -114,7 +114,7 @@ static void note(const qb__truncation_check *asked, const qb__line_ends_cut *cut
     if (json) cJSON_AddNumberToObject(json, "of_largest", fmax(cut->level[0], cut->level[1]));
 }
 
-/* What is no air may also be what an open beam that was not measured reads. */
+/* Values that are not air may also come from an open beam that was not measured. */
 void qb__truncation_warn_rows(const qb__truncation_check *asked, const qb__line_ends_cut *cut, const qb_env *env,
                               cJSON *report) {
     char where[160];

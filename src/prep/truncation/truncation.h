@@ -7,7 +7,7 @@
 
 /* Ends of detector rows that must see past the object, so that all of it is measured. */
 typedef struct qb__truncation {
-    /* [0] column 0, [1] last column. In a full turn with the axis to one side the near end does not count: what it
+    /* [0] column 0, [1] last column. In a full turn with the axis near one side the near end does not count: what it
      * cuts off is measured half a turn later. */
     bool count[2];
     double reach; /* largest distance from the axis, in mm, that the counting ends see */
@@ -25,19 +25,20 @@ typedef struct qb__truncation_check {
 
 /* For a method that filters: the remedy is --pad, unless the pad already continues the object. */
 void qb__truncation_check_pad(const char *filter, qb_pad pad, qb__truncation_check *asked);
-/* For an axis to one side with views over `covered` degrees: the remedy is a full turn. */
+/* For an axis near one side with views over `covered` degrees: the remedy is a full turn. */
 void qb__truncation_check_turn(double covered, qb__truncation_check *asked);
-/* For an iterative method: the remedy is a larger volume, which has voxels for what is cut off. Only voxels
- * within `radius` mm count; INFINITY: all. */
+/* For an iterative method: the remedy is a larger volume, with voxels for what is cut off. Only voxels within `radius`
+ * mm count; INFINITY: all. */
 qb_status qb__truncation_check_size(const qb_geometry *geometry, const qb_grid *grid, double radius,
                                     qb__truncation_check *asked);
 /* For an iterative method on a cone beam: the remedy for columns is a taller volume. */
 void qb__truncation_check_height(const qb_geometry *geometry, const qb_grid *grid, qb__truncation_check *asked);
 
-/* The object is wider than the detector: what `cut` says of the ends that count, as a warning and into the report, which may be NULL. */
+/* The object is wider than the detector: report `cut` for the ends that count, as a warning and into the report (may be
+ * NULL). */
 void qb__truncation_warn_rows(const qb__truncation_check *asked, const qb__line_ends_cut *cut, const qb_env *env,
                               cJSON *report);
-/* The object is taller than the detector. `held` as of qb__column_ends_words. */
+/* The object is taller than the detector. `held` as in qb__column_ends_words. */
 void qb__truncation_warn_columns(const qb__truncation_check *asked, unsigned held, const qb_env *env, cJSON *report);
 
 #endif

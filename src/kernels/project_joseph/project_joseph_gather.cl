@@ -22,10 +22,9 @@
 /* Constants of a tile, a view and an axis. Linear forms of the voxel, from the tile's first one: {along x, along z,
  * constant}: u - u0 and v - v0 as fractions of w; (R_a U - U_a R) along the other axes b and c, and the same of W. */
 typedef struct qb_sight {
-    float4 u, v, w, eb, ec, fb,
-        fc;     /* fourth numbers: u0, v0; D_a at (u0, v0), from pixel to pixel; reach_u, reach_v */
-    ulong rays; /* pixel (u0, v0) in the copy of that axis */
-    int seen;   /* 0: no ray of that axis comes near the tile */
+    float4 u, v, w, eb, ec, fb, fc; /* fourth numbers: u0, v0; D_a at (u0, v0), from pixel to pixel; reach_u, reach_v */
+    ulong rays;                     /* pixel (u0, v0) in the copy of that axis */
+    int seen;                       /* 0: no ray of that axis comes near the tile */
 } qb_sight;
 
 /* Voxels x0 <= x <= x1, z0 <= z <= z1 of a line of the volume. */

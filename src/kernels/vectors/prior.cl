@@ -32,10 +32,10 @@ FUNCTION qb_surrogate surrogate_in(numbers n) {
         PAIR(east, edges, (step) + along_x, counts)                                                                    \
         PAIR(north, edges, (step)-along_y, counts)                                                                     \
         PAIR(south, edges, (step) + along_y, counts)                                                                   \
-        PAIR(west && north, corner, (step)-along_x - along_y, counts)                                                  \
-        PAIR(east && north, corner, (step) + along_x - along_y, counts)                                                \
-        PAIR(west && south, corner, (step)-along_x + along_y, counts)                                                  \
-        PAIR(east && south, corner, (step) + along_x + along_y, counts)                                                \
+        PAIR(west &&north, corner, (step)-along_x - along_y, counts)                                                   \
+        PAIR(east &&north, corner, (step) + along_x - along_y, counts)                                                 \
+        PAIR(west &&south, corner, (step)-along_x + along_y, counts)                                                   \
+        PAIR(east &&south, corner, (step) + along_x + along_y, counts)                                                 \
     }
 
 /* a = x, b = slope, c = curve, d = toward. */

@@ -101,6 +101,20 @@ def test_a_folder_that_grows(scan, folder):
         assert server.end() == 0
 
 
+def test_on_a_device(scan, folder):
+    if not any(d["device"] == "opencl:0" for d in json.loads(qb("devices", "--json").stdout)["devices"]):
+        pytest.skip("no OpenCL here")
+    arrays, volume, _ = scan
+    for k in range(VIEWS):
+        put(folder / "frames" / f"p_{k:04d}.tif", arrays["data"][k])
+    server = live(folder, "--device", "opencl:0")
+    try:
+        told(server, seen=VIEWS)
+        assert np.allclose(middle(server), volume[3], atol=1e-4 * abs(volume).max() + 1e-7)
+    finally:
+        assert server.end() == 0
+
+
 def test_a_detector_that_begins_anew(scan, folder):
     arrays, volume, _ = scan
     for k in range(VIEWS):

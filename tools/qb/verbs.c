@@ -58,7 +58,7 @@ const verb verbs[] = {
     {"view", "VOLUME|SCAN [OTHER]", "slices of a volume or a scan in a browser; or two volumes and their difference", "qb view volume.h5", 1, 2, 0, cmd_view,
      {SECTION("What is shown", view, view_params), SECTION("The server", view, serve_params), RUN}},
     {"live", "SOURCE", "a scan while it is taken, in a browser: a folder of TIFFs, an HDF5 file that grows, or ZeroMQ",
-     "qb live tcp://detector:9999 --angles 0:180:1800", 1, 1, 0, cmd_live,
+     "qb live tcp://detector:9999 --angles 0:180:1800", 1, 1, ON_DEVICES, cmd_live,
      {SECTION("The picture", live, live_params), SECTION("Geometry (parallel unless --sod and --sdd)", geometry, qb_geometry_params),
       SECTION("The server", view, serve_params), SCAN, RUN}},
     {"compare", "A B", "how far A is from B", "qb compare a.h5 b.mha --json", 2, 2, 0, cmd_compare,

@@ -44,12 +44,10 @@ def test_as_the_cpu(opencl, scan, tmp_path, accuracy):
     assert [s["name"] for s in report["stages"]][:4] == ["read", "upload", "reconstruct", "download"]
 
 
-@pytest.mark.parametrize("dtype", few(("uint16", "--range", "0,0.02"), others=[(("uint8", "--range", "0,0.02"),), (("float16",),)]))
-@pytest.mark.parametrize("more", few(("--hu", 0.02, "--outside", "zero"), others=[((),), (("--circle",),)]))
+@pytest.mark.parametrize("dtype, more", few((("uint16", "--range=-900,300"), ("--hu", 0.02, "--outside", "zero")),
+                                            others=[(("uint8", "--range", "0,0.02"), ()), (("float16",), ("--circle",))]))
 def test_numbers_of_the_file_come_down(opencl, scan, tmp_path, dtype, more):
     """A preview wants the floats: then the host converts, and what is written is the same."""
-    if "--hu" in more and len(dtype) > 1:
-        dtype = (dtype[0], "--range=-900,300")
     asked = ["--device", opencl, "--dtype", *dtype, *more]
     here, host = reconstruct(scan, tmp_path, "here", *asked, "--preview", tmp_path / "here.png")
     there, device = reconstruct(scan, tmp_path, "there", *asked)
@@ -94,7 +92,7 @@ def test_any_memory(opencl, scan, tmp_path):
     """However little there is: one buffer or two, one slice or many."""
     whole, _ = reconstruct(scan, tmp_path, "whole", "--device", opencl)
     seen = set()
-    for kilobytes in (280, 500, 1600) if QUICK else (280, 340, 400, 500, 700, 900, 1200, 1600, 2500):
+    for kilobytes in (280, 500, 1600) if QUICK else (280, 400, 500, 900, 1600, 2500):
         cap = ("--device", opencl, "--max-vram", f"{kilobytes}K")
         plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--center", 47.5, *cap)
         seen.add((plan["chunks"] > 1, plan["ring_slots"]))

@@ -128,15 +128,22 @@ def test_the_cpus_values(opencl, scan, tmp_path, kernel):
     assert plan["kernel"] == kernel and plan["device"] == opencl and plan["kernel_parameters"]["STEPS"] > 0
 
 
-@pytest.mark.parametrize("accuracy,most", few(("normal", 1e-3), others=[("high", 5e-5), ("fast", 6e-3)]))
-def test_a_measured_head(opencl, tmp_path, accuracy, most):
-    """Or the ball that stands for it: coarse voxels, as the cookbook has it otherwise."""
-    folder = data("skull_cbct")
+@pytest.fixture(scope="module")
+def head(tmp_path_factory):
+    """Every eighth view of a measured head, or of the ball that stands for it, in coarse voxels; and the CPU's volume."""
+    folder, want = data("skull_cbct"), tmp_path_factory.mktemp("head") / "cpu.h5"
     asked = ("fdk", folder, "--angles", f"{folder}/angles.csv:2:0:641:2", "--sod", 1000, "--sdd", 1500, "--pixel-size", 1.552, "--detector-offset=-0.3,0px", "--air", "99.9%",
-             "--size", "96,96,48", "--voxel", 3)
-    qb(*asked, "-o", tmp_path / "cpu.h5", "--device", "cpu", "--accuracy", "high")
+             "--views", "0:320:8", "--size", "96,96,48", "--voxel", 3)
+    qb(*asked, "-o", want, "--device", "cpu", "--accuracy", "high")
+    return asked, want
+
+
+@pytest.mark.parametrize("accuracy,most", few(("normal", 1e-3), others=[("high", 5e-5), ("fast", 6e-3)]))
+def test_a_measured_head(opencl, head, tmp_path, accuracy, most):
+    """The cookbook has it with all its views."""
+    asked, want = head
     qb(*asked, "-o", tmp_path / "device.h5", "--device", opencl, "--accuracy", accuracy)
-    assert distance(tmp_path / "device.h5", tmp_path / "cpu.h5") < most / 3
+    assert distance(tmp_path / "device.h5", want) < most / 3
 
 
 def write_counts(path, rng):
@@ -224,10 +231,11 @@ def test_rows_are_made_on_the_device(opencl, tmp_path, resampled, asked):
     for what in "clamped", "not_finite", "dead":  # the CPU counts what its slabs share for each of them
         assert 0 < found[what] <= counts[what]
     for part in range(2, 12):  # down to slabs of a part of the slices, which begin behind the first detector row
-        cut, other, _ = filtered(scan, tmp_path / "cut.h5", opencl, *asked, "--max-vram", plan["device_memory_bytes"] // part)
-        if other["slices_per_chunk"] < plan["slices_per_chunk"]:
+        room = ("--max-vram", plan["device_memory_bytes"] // part)
+        if qb_json("plan", "fdk", scan, "-o", tmp_path / "cut.h5", *CIRCLE, *asked, *room, "--device", opencl)["slices_per_chunk"] < plan["slices_per_chunk"]:
             break
-    assert other["chunks"] > 1 and other["filtered_by"] == opencl and np.array_equal(cut, got)
+    cut, other, _ = filtered(scan, tmp_path / "cut.h5", opencl, *asked, *room)
+    assert other["slices_per_chunk"] < plan["slices_per_chunk"] and other["chunks"] > 1 and other["filtered_by"] == opencl and np.array_equal(cut, got)
 
 
 def test_weights_of_a_narrow_fan(opencl, tmp_path):
@@ -263,7 +271,7 @@ def test_half_precision_of_bent_values(opencl, tmp_path, hardening, kernel, fits
     assert taken == kernel or not (kernel or "half" in taken)
 
 
-@pytest.mark.parametrize("unit", few(1e-6, 1e-20, others=[1e-10]))
+@pytest.mark.parametrize("unit", [1e-6, 1e-20])
 def test_half_precision_of_given_line_integrals(opencl, scan, tmp_path, unit):
     """Of any size: halves are scaled by what a few rows hold, of which a faulty one and a faulty column say nothing. What is beyond that all the same is
     cut off, and told; class high keeps it."""
@@ -339,17 +347,15 @@ def test_who_filters_follows_the_forecast(tmp_path):
     # It shows in the last bits: nothing that only says how the work is cut has a say.
     for more in (("--threads", 1), ("--threads", 64), ("--max-vram", "100M")):
         assert plan(30, 1e15, *more)["filtered_by"] == "cpu" and plan(90, 1e8, *more)["filtered_by"] == "cuda:0", more
-    edge = [rate for rate in np.geomspace(1e6, 1e12, 7) if plan(30, rate)["filtered_by"] == "cpu"][0]
+    edge = next(rate for rate in np.geomspace(1e7, 1e12, 6) if plan(30, rate)["filtered_by"] == "cpu")
     for rate in (edge / 10, edge):
-        assert len({plan(30, rate, "--threads", threads)["filtered_by"] for threads in (1, 2, 16)}) == 1, rate
+        assert len({plan(30, rate, "--threads", threads)["filtered_by"] for threads in (1, 16)}) == 1, rate
 
 
-@pytest.mark.parametrize("dtype", few(("uint16", "--range", "0,0.015"), others=[(("float16",),)]))
-@pytest.mark.parametrize("more, converts", few((("--circle", "--hu", 0.02), True), (("--outside", "zero"), False), others=[((), True)]))
+@pytest.mark.parametrize("dtype, more, converts", few((("uint16", "--range=-900,300"), ("--circle", "--hu", 0.02), True), (("uint16", "--range", "0,0.015"), ("--outside", "zero"), False),
+                                                      others=[(("float16",), (), True)]))
 def test_numbers_of_the_file_come_down(opencl, scan, tmp_path, dtype, more, converts):
     """A preview wants the floats, and what a cone does not see depends on z: then the host converts, to the same."""
-    if "--hu" in more and len(dtype) > 1:
-        dtype = (dtype[0], "--range=-900,300")
     asked = (*CIRCLE, "--device", opencl, "--dtype", *dtype, *more)
     reports = [qb_json("fdk", scan, "-o", tmp_path / f"{name}.h5", *asked, *preview)
                for name, preview in (("there", ()), ("here", ("--preview", tmp_path / "here.png")))]
@@ -408,7 +414,7 @@ def test_lost_at_any_moment(opencl, scan, tmp_path):
     count = shim.counted()["commands"]
     assert count > 20
     # The last commands unmap the four page-locked buffers, when the volume is there.
-    for after in range(0, count - 5, count // (4 if QUICK else 12)):
+    for after in range(0, count - 5, count // (4 if QUICK else 8)):
         fails(1, "fdk", scan, "-o", tmp_path / "lost.h5", *CIRCLE, *on, says=["was lost", "--device cpu"],
               env=Shim(tmp_path, lose_after=after).env)
         assert leftovers(tmp_path, "shim-report") == []

@@ -113,8 +113,8 @@ static void every_type(void **state) {
     static const qb_dtype types[] = {QB_U8, QB_U16, QB_I16, QB_U32, QB_I32, QB_F32, QB_F64};
     (void)state;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        for (int how = 0; how < 4; how++)
-            check_shape(&(shape){types[i], 2 + below(38), 3 + below(290), how % 2, how / 2});
+        for (int fields = 0; fields < 2; fields++) /* each is compiled: all four ways of QB_U16 are below */
+            check_shape(&(shape){types[i], 2 + below(38), 3 + below(290), fields, (i + (size_t)fields) % 2});
 }
 
 static void few_rows_and_columns(void **state) {

@@ -322,7 +322,8 @@ def test_what_ranks_cannot_share_is_refused_once(scan, tmp_path):
 def test_a_plan_of_several(scan, tmp_path):
     done = ranks(3, "plan", "fbp", scan, "-o", tmp_path / "out.h5", "--center", 19, "--json")
     plan = json.loads(done.stdout)
-    assert plan["slices_per_chunk"] == 13 and not list(tmp_path.iterdir())
+    slices = plan["slices_per_chunk"]  # the machine's rates decide; a rank has at most 13 of 37
+    assert 1 <= slices <= 13 and plan["chunks"] == -(-13 // slices) and not list(tmp_path.iterdir())
 
 
 def test_without_the_mpi_object(scan, tmp_path):

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import QUICK, Shim, eager, fails, few, leftovers, opencl, qb, qb_json, read_h5, slow, smallest_cap, write_scan  # noqa: F401 (opencl is a fixture)
+from qbtest import Shim, eager, fails, few, leftovers, opencl, qb, qb_json, read_h5, slow, smallest_cap, write_scan  # noqa: F401 (opencl is a fixture)
 
 VIEWS, ROWS, COLUMNS = 48, 33, 96
 CENTER = ("--center", (COLUMNS - 1) / 2)
@@ -49,7 +49,7 @@ def told_least(said):
 def least(scan, folder, *more):
     """About the fewest bytes that one slice can be made with, looked for from what the plan says on: too few, enough."""
     told = told_least(fails(1, "plan", "fbp", scan, "-o", folder / "least.h5", *CENTER, *more, "--max-vram", 1000))
-    for more_than in (0.9, 1, 1.04, 1.1, 1.25, 1.5, 2):
+    for more_than in (1, 1.1, 1.25, 1.5, 2):
         try:
             run(scan, folder / "least.h5", Shim(folder, bytes=int(told * more_than)), *more)
             return int(told * 0.5), int(told * more_than)
@@ -66,13 +66,13 @@ def test_smaller_until_nothing_fits(opencl, scan, tmp_path, kernel):
     need = counted["peak_bytes"]
     too_little, enough = least(scan, tmp_path, *more)
     assert enough < need / 3
-    for room in (need, need // 2, (need // 2 + enough) // 2, enough):
+    for room in (need, need // 2, enough) if kernel == "alu" else (need // 2, enough):
         got, said, counted = run(scan, tmp_path / "cut.h5", Shim(tmp_path, bytes=room), *more)
         assert np.array_equal(got, whole)
         assert counted["peak_bytes"] <= room and counted["live_bytes"] == 0
         assert (counted["refused"] > 0) == ("the device has no room for" in said) == (room < need)
     assert "goes on with 1 [" in said and "goes on with one [" in said and "so many views at a time" in said
-    for room in (too_little, 1000, 0):
+    for room in (too_little, 0) if kernel == "alu" else (too_little,):
         assert 0.5 < told_least(refused(scan, tmp_path, Shim(tmp_path, bytes=room), *more)) / enough < 2
 
 
@@ -84,10 +84,9 @@ def test_however_the_driver_says_so(opencl, scan, tmp_path, orders, kernel):
     """Many drivers say yes and fail when the memory is first used."""
     more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
     whole, _, counted = run(scan, tmp_path / "all.h5", Shim(tmp_path, **orders), *more)
-    for part in (2, 3):
-        room = counted["peak_bytes"] // part
-        got, said, now = run(scan, tmp_path / "cut.h5", Shim(tmp_path, bytes=room, **orders), *more)
-        assert np.array_equal(got, whole) and "no room for" in said and now["peak_bytes"] <= room
+    room = counted["peak_bytes"] // 3
+    got, said, now = run(scan, tmp_path / "cut.h5", Shim(tmp_path, bytes=room, **orders), *more)
+    assert np.array_equal(got, whole) and "no room for" in said and now["peak_bytes"] <= room
     assert "even one slice" in refused(scan, tmp_path, Shim(tmp_path, bytes=1000, **orders), *more)
 
 
@@ -107,9 +106,9 @@ def test_never_more_than_forecast(opencl, tmp_path, kernel):
     more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
     if kernel == "hybrid":
         more += ("--accuracy", "fast")
-    shapes = [(2, 1, 2), (300, 5, 33), (6000, 1, 8)]
-    if kernel == "alu" and not QUICK:
-        shapes += [(3, 7, 31), (257, 1, 8), (90, 33, 96)]
+    shapes = [(300, 5, 33), (6000, 1, 8)]
+    if kernel == "alu":
+        shapes += [(2, 1, 2)]
     for views, rows, columns in shapes:
         scan = write_scan(tmp_path / "small.h5", rng.random((views, rows, columns), np.float32),
                           np.arange(views) * 180 / views, quantity="line_integral")
@@ -221,11 +220,11 @@ def test_rows_read_ahead(opencl, tmp_path):
     rng = np.random.default_rng(1)
     scan = tmp_path / "scan.h5"
     with h5py.File(scan, "w") as f:
-        f.create_dataset("/exchange/data", data=rng.integers(5000, 6000, (400, 77, COLUMNS), np.uint16),
+        f.create_dataset("/exchange/data", data=rng.integers(5000, 6000, (200, 77, COLUMNS), np.uint16),
                          chunks=(20, 20, COLUMNS), compression="gzip")
         f["/exchange/data_white"] = np.full((1, 77, COLUMNS), 10000, np.uint16)
         f["/exchange/data_dark"] = np.zeros((1, 77, COLUMNS), np.uint16)
-        f["/exchange/theta"] = np.arange(400) * .45
+        f["/exchange/theta"] = np.arange(200) * .9
     more = ("--device", opencl, "--size", "32,32", "--kernel", "bp_parallel_linear.alu")
     whole, _, counted = run(scan, tmp_path / "whole.h5", Shim(tmp_path), *more)
     seen = set()
@@ -235,6 +234,8 @@ def test_rows_read_ahead(opencl, tmp_path):
         shape = (plan["slices_per_chunk"], plan["rows_read_ahead"])
         if shape in seen or not 0 < shape[1] < 77:
             continue
+        if len(seen) == 3:
+            break
         seen.add(shape)
         for part in (2, 5):
             shim = Shim(tmp_path, bytes=counted["peak_bytes"] // part)

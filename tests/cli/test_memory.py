@@ -40,7 +40,11 @@ def watched(args):
     return code, peak, errors.read()
 
 
-def peak_of(args, forecast=0):
+def near(peak, forecast, off=0.15):
+    return abs(forecast - peak) < max(off * peak, 1.5 * MIB)
+
+
+def peak_of(args, forecast=0, off=0.15):
     """Who polls on a busy machine may come too late, but sees no more than there is: what is far below the forecast is looked at
     again."""
     peak = 0
@@ -48,7 +52,7 @@ def peak_of(args, forecast=0):
         code, seen, said = watched(args)
         assert code == 0, said
         peak = max(peak, seen)
-        if peak >= 0.9 * forecast:
+        if peak >= forecast or near(peak, forecast, off):
             break
     return peak
 
@@ -73,10 +77,10 @@ def test_cap_on_a_device_in_memory(opencl, tmp_path, monkeypatch):
 
 SIZES = {  # views, rows, columns, how it is stored, options
     "small": (200, 64, 256, {}, []),
-    "wide": (500, 64, 1024, {"chunks": (1, 64, 1024)}, ["--size", "400"]),
+    "wide": (300, 64, 1024, {"chunks": (1, 64, 1024)}, ["--size", "400"]),
     "tall": (120, 64, 512, {"chunks": (25, 32, 512), "compression": "gzip"}, ["--size", "256"]),
     "many": (300, 80, 200, {"chunks": (1, 1, 200)}, []),  # chunks, more than HDF5 may know the places of
-    "long": (1000, 40, 640, {}, ["--dtype", "uint16"]),
+    "long": (600, 40, 640, {}, ["--dtype", "uint16"]),
     "phase": (120, 300, 256, {"chunks": (1, 300, 256)}, ["--paganin", "20px"]),  # what is filtered is gone when the rest is there
 }
 
@@ -115,11 +119,12 @@ def test_cap_and_forecast(scans, tmp_path, name, room):
     cap = int({"tight": need + 0.2 * MIB, "some": need * 1.6, "plenty": 8 << 30}[room])
     args += ["--max-ram", cap, *(["--device", "cpu"] if room == "plenty" else [])]  # small caps are for the CPU
     forecast = qb_json("plan", *args)["memory_bytes"]
-    peak = peak_of(args, forecast)
+    off = 0.3 if name == "phase" else 0.15
+    peak = peak_of(args, forecast, off)
     words = f"{name}, {room}: cap {cap / MIB:.1f}, forecast {forecast / MIB:.1f}, peak {peak / MIB:.1f} MiB"
     print(words)
     assert forecast <= cap and peak <= cap, words
-    assert abs(forecast - peak) < max((0.3 if name == "phase" else 0.15) * peak, 1.5 * MIB), words
+    assert near(peak, forecast, off), words
 
 
 CONE = ["--sod", 200, "--sdd", 300]

@@ -182,7 +182,7 @@ def beside(peer, folder, *args):
     ("astra", ["--views", "7"], 2, "--views 7: at least 8"), ("astra", ["--device", "abacus"], 2, "abacus"),
     ("astra", ["--qb", "/nowhere/qb"], 2, "/nowhere/qb: there is no such command"), ("astra", [], 1, "ImportError: none here"),
     ("preparation", ["--seeds", "0"], 2, "--seeds 0: at least 1"), ("preparation", ["--qb", "/nowhere/qb"], 2, "/nowhere/qb: there is no such command"),
-    ("preparation", [], 1, "algotom cannot be imported (ImportError: none here)")])
+    ("preparation", [], 1, "algotom or nabu cannot be imported (ImportError: none here)")])
 def test_what_a_comparison_with_a_peer_lacks_is_said(tmp_path, peer, args, code, says):
     (tmp_path / f"{'algotom' if peer == 'preparation' else peer}.py").write_text("raise ImportError('none here')\n")
     done = beside(peer, tmp_path, *args)

@@ -212,7 +212,10 @@ def test_a_cone_beam(tmp_path):
     got, want = np.load(tmp_path / "got.npy"), np.load(tmp_path / "want-v.npy")
     assert np.linalg.norm(got - want) < 2e-3 * np.linalg.norm(want)
     assert "66.6667 mm (effective distance, magnification 1.5)" in report
-    how = ["fdk", tmp_path / "seen.npy", *how, "--paganin", 500, "--energy", 20, "-o", tmp_path / "v.npy"]
+    how = ["fdk", tmp_path / "seen.npy", *how, "--paganin", 500, "--energy", 20, "-o", tmp_path / "v.npy",
+           "--kernel", "bp_cone_matrix.scalar"]  # of few slices the fastest kernel may be another, with other bits
+    qb(*how)
+    got = np.load(tmp_path / "v.npy")
     for cut in (["--max-ram", smallest_cap(*how)], ["--threads", 1], ["--slices", "10:14"]):
         qb(*how, *cut)
         v = np.load(tmp_path / "v.npy")

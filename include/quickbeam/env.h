@@ -39,8 +39,8 @@ typedef struct qb_env {
      * takes a GPU if it has a kernel for the work and enough memory, else the CPU, and logs its choice. A named device
      * that is not available is QB_NO_DEVICE; one named for work that only the CPU can do is QB_BAD_ARGUMENT. */
     const char *device;
-    size_t
-        max_vram; /* bytes to hold on each device; 0 = 9/10 of its free memory. A note is logged if it has no effect */
+    /* bytes to hold on each device; 0 = 9/10 of its free memory. A note is logged if it has no effect */
+    size_t max_vram;
     void (*log)(void *user, qb_log_level level, const char *text);
     /* `what` names the stage; text after a semicolon describes its progress. done and total count units of the stage.
      * Jobs count thousandths of their whole time, so that elapsed * (total - done) / done remains; `done` may fall if a

@@ -121,7 +121,7 @@ typedef struct qb_slab {
     const void *data;   /* [count][shape[1]][shape[2]] of dtype, in host memory, until the call returns */
     qb_dtype dtype;
     size_t first, count, shape[3];
-    double scale_low, scale_high; /* as qb_stack's */
+    double scale_low, scale_high; /* values of the smallest and largest integer, as in qb_stack */
     const char *units;
 } qb_slab;
 /* Return QB_OK to continue; any other status ends the job with that status and removes its output. */
@@ -153,7 +153,7 @@ typedef struct qb_output_options {
     qb_range_of range_of; /* integer types without `range`: how the range is found */
     qb_numbers clip;      /* LO,HI in the result's units: values are limited to this range; empty = not limited */
     const char *denoise;  /* filter of each image: gaussian:SIGMA or median:N, in voxels; NULL or none = off */
-    const char *compress; /* as qb_stack's */
+    const char *compress; /* compression, as in qb_stack */
     qb_zarr zarr;
 } qb_output_options;
 enum { QB_PARTS_MOST = 64 };

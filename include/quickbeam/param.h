@@ -34,7 +34,7 @@ typedef struct qb_param {
     const char *name; /* "filter": --filter, config key, provenance key */
     qb_param_type type;
     size_t offset;       /* offset of the field in the options struct */
-    const char *meta;    /* placeholder of the value in the help: "COLUMN|auto" */
+    const char *meta;    /* the name of the value in the help: "COLUMN|auto" */
     const char *initial; /* the default, as text; NULL = unset, 0 or false */
     /* QB_PARAM_CHOICE: "edge|zero|mirror". Numbers: a word allowed instead, "auto", stored as NAN (0 for an int) */
     const char *choices;

@@ -46,10 +46,10 @@ typedef struct qb_prep_options {
     qb_paganin_kernel paganin_kernel;
     double energy;   /* keV of the beam; 0 = as the scan states it */
     double distance; /* mm from the object to the detector; 0 = as the scan or the geometry states it */
-    qb_numbers
-        unsharp; /* C,SIGMA: behind paganin's filter t becomes t + C (t - its Gaussian mean of SIGMA pixels); none = not */
-    const char
-        *scatter; /* constant:S: S of the open beam is taken off all views; smooth:A,SIGMA; NULL or none = nothing */
+    /* C,SIGMA: behind paganin's filter t becomes t + C (t - its Gaussian mean of SIGMA pixels); none = not */
+    qb_numbers unsharp;
+    /* constant:S: S of the open beam is taken off all views; smooth:A,SIGMA; NULL or none = nothing */
+    const char *scatter;
     qb_zingers_in zingers_in;
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
@@ -63,7 +63,7 @@ typedef enum qb_outside { QB_OUTSIDE_KEEP, QB_OUTSIDE_ZERO, QB_OUTSIDE_NAN } qb_
 /* Angular weight of a view: half of the steps to its two neighbours, except for EVEN. The rules differ at gaps. */
 typedef enum qb_angle_weights {
     QB_WEIGHTS_AUTO,    /* several views on both sides of a wide gap share it */
-    QB_WEIGHTS_CAPPED,  /* at most twice the median step: gaps are not filled, values become too low */
+    QB_WEIGHTS_CAPPED,  /* weights of at most twice the median step: gaps are not filled, values become too low */
     QB_WEIGHTS_SPACING, /* the two views at the borders of a gap share all of it */
     QB_WEIGHTS_EVEN     /* every view counts the same */
 } qb_angle_weights;
@@ -157,15 +157,15 @@ typedef struct qb_convert_options {
     const char *stitch;     /* scan of a second camera to the right of the first, to be joined; NULL = none */
     const char *overlap;    /* columns that both cameras see, or `auto` (measured); NULL = auto */
     bool half_turn;         /* join opposite views of a full turn into wider views of a half turn; needs the axis */
-    const char *compress;   /* as qb_stack's */
+    const char *compress;   /* compression, as in qb_stack */
     qb_zarr zarr;
-    bool volume;       /* of qb convert: the file is a volume, though it does not say so */
+    bool volume;       /* for qb convert: the file is a volume, though it does not say so */
     bool resume;       /* volumes: go on where an earlier run was stopped */
     double checkpoint; /* volumes: seconds between two notes of what is done for `resume`; 0 = 300, QB_ZERO = none */
     const char *dtype; /* volumes: float32, float16, uint16 or uint8; NULL: as they are stored */
     qb_numbers range;  /* volumes: values that become 0 and the largest of integers; none: of the volume */
-    const char *
-        thickness; /* mu in 1/mm, beta:B, or delta:D with paganin: line integrals of one material become its mm; NULL: they stay */
+    /* mu in 1/mm, beta:B, or delta:D with paganin: line integrals of one material become its mm; NULL: they stay */
+    const char *thickness;
 } qb_convert_options;
 QB_API extern const qb_param qb_convert_params[];
 /* Prepare all rows of all views with `prep` (NULL: defaults) and write them with their angles. `command` goes into the
@@ -198,23 +198,23 @@ typedef struct qb_mbir_options {
     double sigma_x; /* 1/mm; 0 = from sharpness */
     double sigma_y; /* 0 = from snr_db */
     double p, q, t; /* 1 <= p <= q <= 2; 0 = 1.2, 2, 1 */
-    qb_numbers
-        neighbours; /* nearest, diagonal, interslice, of a cone also edge, corner: b, rescaled to 4 + 4 + 2 + 8 + 8 of them = 1 */
-    const char
-        *weights; /* unweighted, transmission, transmission_root, emission, or a file; 0 where nothing was measured */
+    /* nearest, diagonal, interslice, of a cone also edge, corner: b, rescaled to 4 + 4 + 2 + 8 + 8 of them = 1 */
+    qb_numbers neighbours;
+    /* unweighted, transmission, transmission_root, emission, or a file; 0 where nothing was measured */
+    const char *weights;
     bool no_positivity; /* attenuation may fall below zero */
     const char *start;  /* fbp, prox, a constant in 1/mm, or a volume's file */
-    int equits;         /* at most; one equit is one update for each voxel; 0 = 40 */
+    int equits;         /* largest number of equits; one equit is one update for each voxel; 0 = 40 */
     double stop;       /* stop if an equit changes voxels by less than this % of their mean; 0 = 0.2, QB_ZERO = never */
     bool no_zero_skip; /* update voxels that are 0 among zeros in every sweep; else in every third sweep */
     qb_mbir_matrix matrix;
-    const char *center;       /* as qb_fbp_options' */
+    const char *center;       /* rotation axis, as center of qb_fbp_options */
     const char *slices;       /* A:B; NULL = all */
     qb_numbers size;          /* NX,NY[,NZ]; default: columns, columns, rows */
     double voxel;             /* mm, of x and y, of a cone z too; default: the pixel size */
     double roi;               /* mm: voxels farther from the centre stay 0; default: half the longer side */
     double hu;                /* attenuation of water in 1/mm; 0 = no Hounsfield units */
-    int seed;                 /* of the order of voxels */
+    int seed;                 /* seed of the random order of voxels */
     const char *kernel;       /* a variant id; NULL = the planner chooses */
     bool resume;              /* continue from OUT.checkpoint of a run of the same job that was killed */
     double checkpoint;        /* seconds between two checkpoints; 0 = 300, QB_ZERO = none */
@@ -322,7 +322,8 @@ typedef struct qb_center_result {
     double tilt;            /* degrees by which the detector was found to be turned, the known included; NAN when the
                           rows do not say. Of a cone beam as in qb_geometry_options.tilt */
     double tilt_confidence; /* 0..1, of a cone beam */
-    double row; /* of a cone beam: where the ray at right angles to the axis meets the whole detector; NAN: not known */
+    /* for a cone beam: the row where the ray at right angles to the axis meets the whole detector; NAN: not known */
+    double row;
     double row_confidence; /* 0..1 */
 } qb_center_result;
 
@@ -337,7 +338,7 @@ typedef struct qb_hardening_result {
     double most;        /* largest measured line integral */
     double loss;        /* relative loss of that line integral by hardening, 0 to 1 */
     double rms;         /* rms deviation of the line integrals from the curve, relative to the largest */
-    double column;      /* of the rotation axis that was used */
+    double column;      /* column of the rotation axis that was used */
     char warning[256];  /* empty if the curve fits */
 } qb_hardening_result;
 

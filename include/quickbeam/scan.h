@@ -75,17 +75,17 @@ typedef struct qb_scan_options {
     const char *crop; /* "C0:C1,R0:R1": a window of columns and rows; NULL = all */
     const char *bin;  /* "N" or "NUxNV" columns and rows become one pixel; NULL = 1 */
     /* Methods, center and convert take both out behind the flat field; qb_scan_read does not. */
-    const char *
-        distortion; /* file of discorpy's: xcenter, ycenter, factor0, ... of the backward model, stored pixels; NULL = none */
-    const char *
-        shifts; /* file of lines U V [TURN], one a stored view: columns and rows by which its image has moved, and degrees by which it
-                   is turned, columns towards rows; motors:U[,V[,TURN]]; NULL = none */
-    const char
-        *follow; /* "SECONDS[:VIEWS|:FILE]": wait for views that are still being written, until there are as many as
-                           `angles` has, or so many, or FILE is there; NULL = do not wait */
-    const char
-        *angles_from_names; /* a file's name with {} for its angle and * for anything, in place of `angles`; NULL */
-    const char *transpose;  /* the file's axes, the slowest first, "columns,rows,views"; NULL = views,rows,columns */
+    /* file of discorpy's: xcenter, ycenter, factor0, ... of the backward model, stored pixels; NULL = none */
+    const char *distortion;
+    /* file of lines U V [TURN], one a stored view: columns and rows by which its image has moved, and degrees by
+     * which it is turned, columns towards rows; motors:U[,V[,TURN]]; NULL = none */
+    const char *shifts;
+    /* "SECONDS[:VIEWS|:FILE]": wait for views that are still being written, until there are as many as `angles`
+     * has, or so many, or FILE is there; NULL = do not wait */
+    const char *follow;
+    /* a file's name with {} for its angle and * for anything, in place of `angles`; NULL */
+    const char *angles_from_names;
+    const char *transpose; /* the file's axes, the slowest first, "columns,rows,views"; NULL = views,rows,columns */
     qb_field_average average_fields; /* flats and darks of one time */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
@@ -106,7 +106,7 @@ typedef struct qb_scan_info {
     size_t flats, darks;       /* number of frames */
     double pixel_size;         /* mm; 0 when unknown */
     const char *pixel_from;
-    qb_beam beam;       /* as the file states it */
+    qb_beam beam;       /* the beam that the file states */
     double center;      /* column of the axis on the uncropped detector as the file states it; NAN if it does not */
     size_t cache_bytes; /* memory for caches while reading */
     size_t chunk_rows;  /* rows of one storage chunk (compressed); 1 if single rows can be read */
@@ -115,20 +115,20 @@ typedef struct qb_scan_info {
     size_t first_view, view_step; /* the scan has every view_step-th stored view from first_view on (--views) */
     const char *geometry_from;    /* the file that says where source and detector of a cone beam are; NULL: none does */
     size_t first_slice; /* the number that the scan's own files give to row 0 (sv-mbirct: FirstSliceNumber); else 0 */
-    bool
-        center_holds; /* reconstructions use `center` by default: it was written for that, as in scans of sv-mbirct and by qb
-                                  convert. A motor's estimate, as in NXtomo, is used on request only */
-    const char *files;          /* for several files: "90 files, p_000.tif to p_089.tif"; else "" */
-    const char *no_angles;      /* why `angles` is NULL, one sentence with the remedy; NULL where there are angles */
+    /* reconstructions use `center` by default: it was written for that, as in scans of sv-mbirct and by qb convert.
+     * A motor's estimate, as in NXtomo, is used on request only */
+    bool center_holds;
+    const char *files;     /* names, where the scan is several files: "90 files, p_000.tif to p_089.tif"; else "" */
+    const char *no_angles; /* why `angles` is NULL, one sentence with the remedy; NULL where there are angles */
     const size_t *stored_views; /* [views]: the stored view that each is, where some between were left out; NULL: as
                                    first_view and view_step say */
-    double detector_offset
-        [2]; /* mm: where the file puts the middle of its images (Offset of MetaImage), relative to the principal
-                                  ray; NAN where it does not say. A circular cone beam goes by it unless an offset is given */
-    const double *
-        intensity; /* [views] intensity of each view as the file's monitor has it, over that of its flats; NULL: none */
+    /* mm: where the file puts the middle of its images (Offset of MetaImage), relative to the principal ray; NAN
+     * where it does not say. A circular cone beam goes by it unless an offset is given */
+    double detector_offset[2];
+    /* [views] intensity of each view as the file's monitor has it, over that of its flats; NULL: none */
+    const double *intensity;
     double intensity_range[2];  /* the least and the most of them */
-    const char *intensity_from; /* where they are from */
+    const char *intensity_from; /* where the intensities come from */
     double pixel_v;             /* mm: the pitch of the rows; pixel_size unless options->pixels gives another */
     size_t looked_views; /* views of which some rows were looked at for faults; of large compressed scans not all */
     const char *taller; /* cone beam, after qb_scan_check: where the object goes on above or below the detector, such as
@@ -138,12 +138,12 @@ typedef struct qb_scan_info {
     double energy;        /* keV of the beam as the file states it; 0 where it does not */
     double distance;      /* mm from the object to the detector as the file states it; 0 where it does not */
     size_t masked, stuck; /* pixels that count as not measured: by options->mask; that hold one value in all views */
-    double
-        detector_tilt; /* degrees by which the file states the detector of a cone beam to be turned in its plane, as in
-                             qb_geometry_options.tilt; 0 where it does not */
+    /* degrees by which the file states the detector of a cone beam to be turned in its plane, as in
+     * qb_geometry_options.tilt; 0 where it does not */
+    double detector_tilt;
     const char *flats_how;            /* how flats of several times are taken, in words; NULL: their mean */
     const char *image;                /* how images are changed as they are read, in words; NULL: they are not */
-    size_t whole_rows, whole_columns; /* of the upright detector, before options->crop and bin */
+    size_t whole_rows, whole_columns; /* size of the upright detector, before options->crop and bin */
     size_t window[2];                 /* the first column and row of the window that options->crop takes */
     size_t bin[2];                    /* so many columns and rows of it are one */
     const double *shifts; /* [views][2] columns and rows of the whole detector by which views have moved; NULL: none */
@@ -185,7 +185,7 @@ QB_API qb_status qb_scan_findings(const qb_scan *scan, char **json);
 /* Why a pixel of the detector was not measured. */
 typedef enum qb_pixel {
     QB_PIXEL_MEASURED,
-    QB_PIXEL_MASKED, /* by options->mask */
+    QB_PIXEL_MASKED, /* the pixel is marked in options->mask */
     QB_PIXEL_STUCK,  /* one value, or no beam, in all views */
     QB_PIXEL_DEAD,   /* its flat is not brighter than its dark */
 } qb_pixel;

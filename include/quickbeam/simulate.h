@@ -20,7 +20,7 @@ typedef struct qb_simulate_options {
     qb_numbers size;
     int views;           /* default: N of FROM:TO:N, else pi/2 times the columns */
     qb_numbers detector; /* COLUMNS[,ROWS], one number = a square; default: size's, else 256,256 */
-    const char *angles;  /* as in qb_scan_options; default 0:180 parallel, 0:360 cone */
+    const char *angles;  /* angles as in qb_scan_options; default 0:180 parallel, 0:360 cone */
     double sod, sdd;     /* mm, cone only, both needed */
     const char *offset;  /* offset, radius, tilt and jitter: cone only, as in qb_geometry_options */
     double radius;

@@ -21,10 +21,10 @@ extern "C" {
  * variation small. Zero, no numbers or NULL: the default named. */
 typedef struct qb_iterative_options {
     size_t struct_size;  /* see qb_params_init */
-    int iterations;      /* at most; default 100 for SIRT, 20 for CGLS, 300 for TV */
+    int iterations;      /* largest number of iterations; default 100 for SIRT, 20 for CGLS, 300 for TV */
     double tolerance;    /* stop once |x' - x| / |x'| is less; 0 = never */
     bool nonneg;         /* no value below zero */
-    const char *center;  /* as qb_fbp_options'; for a parallel beam */
+    const char *center;  /* rotation axis, as center of qb_fbp_options; for a parallel beam */
     qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
     double voxel;        /* mm; default: pixel / magnification */
     qb_numbers offset;   /* X,Y,Z mm */

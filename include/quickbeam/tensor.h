@@ -35,7 +35,7 @@ typedef struct qb_tensor {
     int ndim;   /* 1 to 4; the first of 4 has one element */
     qb_dtype dtype;
     int64_t shape[4];   /* slowest first */
-    int64_t strides[4]; /* in elements, also negative; all 0 = dense, the last index fastest */
+    int64_t strides[4]; /* strides in elements, also negative; all 0 = dense, the last index fastest */
     /* CUDA memory: the CUstream (or cudaStream_t) on which the data is made or used; NULL = the device's default
      * stream. A call waits for work queued there; its result is complete when it returns. cudaStreamPerThread is
      * QB_UNSUPPORTED. */

@@ -62,7 +62,7 @@ out:
     return status;
 }
 
-/* Placeholders until real matrices come: w = 1. */
+/* Valid matrices (w = 1) while the plan is made; qb__rabbitct_device_add puts the real ones in. */
 static void lay_down_matrices(qb__rabbitct_device *d) {
     for (int v = 0; v < GROUP; v++) d->matrix[v][11] = 1;
     d->problem.matrix = (const double(*)[12])d->matrix;

@@ -12,8 +12,8 @@ typedef struct qb__center_look {
     double middle;          /* of a cone: the row that is level with the source; NAN: all rows are */
     size_t row0, row1;      /* rows that are prepared */
     size_t room;            /* bytes that it may hold */
-    bool
-        leans; /* of a cone: the detector is not upright, and opposite rays meet it a little above or below one another */
+    /* of a cone: the detector is not upright, and opposite rays meet it a little above or below one another */
+    bool leans;
     bool moves; /* or it stands elsewhere from view to view */
 } qb__center_look;
 

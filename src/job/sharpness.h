@@ -10,8 +10,8 @@
 typedef struct qb__sharpness {
     /* rms of the gradient, by central differences over 2 pixels, divided by the standard deviation; 1/pixel */
     double edges;
-    double
-        noise; /* 1.4826 * median of |a - b - c + d| / 2 of 2 x 2 neighbours: the standard deviation of white noise */
+    /* 1.4826 * median of |a - b - c + d| / 2 of 2 x 2 neighbours: the standard deviation of white noise */
+    double noise;
     /* |sum of values| / sum of |values|, at most 1: a wrong axis gives values below zero (Donath et al., J. Opt. Soc.
      * Am. A 23, 1048, 2006). */
     double positivity;

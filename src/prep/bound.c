@@ -37,8 +37,8 @@ typedef struct tops {
     size_t columns, count;
     qb_dtype dtype;
     float *line;
-    double value[QB__SAMPLE_LINES]; /* value that few values of a line exceed, ... */
-    double largest;                 /* ... and the largest of all */
+    double value[QB__SAMPLE_LINES]; /* of each line: a value that only few of its values exceed */
+    double largest;                 /* the largest value of all lines */
 } tops;
 
 static void look(void *self, size_t number, size_t view, size_t row, const char *raw) {

@@ -72,8 +72,8 @@ typedef struct qb__levels_found {
     /* number of rows; of rows with single bright pixels that are not columns; of these pixels */
     size_t lines, spiked, spikes;
     uint32_t view, row, column;   /* of the first spike */
-    size_t hot;                   /* columns of these rows that stand out in most views, ... */
-    uint32_t hot_row, hot_column; /* ... and the first of them */
+    size_t hot;                   /* columns of these rows that stand out in most views */
+    uint32_t hot_row, hot_column; /* place of the first hot column */
     double brightest;             /* the largest count below the type's maximum */
     double below;                 /* share of the counts far below their dark */
     uint32_t odd_view, odd_row;   /* of the first row with impossible values */

@@ -14,9 +14,9 @@ typedef struct qb__paganin {
     double delta_beta, alpha; /* alpha = 1 / (4 pi^2 delta/beta), as TomoPy had it */
     double energy, distance;  /* D: of a cone beam the effective distance */
     double magnification;
-    bool
-        generalised; /* (L f)^2 becomes the discrete Laplacian of the pixels (Paganin et al., J. Microsc. 280 (2020) 30) */
-    bool pixels;     /* no pixel size is known */
+    /* (L f)^2 becomes the discrete Laplacian of the pixels (Paganin et al., J. Microsc. 280 (2020) 30) */
+    bool generalised;
+    bool pixels; /* no pixel size is known */
     double unsharp,
         sigma[2]; /* the filter times 1 + unsharp (1 - G), G a Gaussian of sigma pixels along a row and a column */
     double scatter, spread[2]; /* prep/scatter.h; scatter 0: none */

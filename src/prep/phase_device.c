@@ -21,8 +21,8 @@ enum {
     SLOT_BYTES = 128 << 20, /* filtered numbers of a slot */
     PLANE_BYTES = 32 << 20, /* of planes at once: what caches hold of larger ones is lost between kernels */
     HEIGHT_LEAST = 256,     /* where margins are short */
-    PART_OF_MEMORY = 8,     /* of the device's that it may hold */
-    KEPT_PART = 2           /* of it that it may hold with rows that stay there */
+    PART_OF_MEMORY = 8,     /* phase retrieval may hold 1/8 of the memory */
+    KEPT_PART = 2           /* with the rows that it leaves on the device, half of the room */
 };
 enum { SLOTS = 2 };
 static const double WORTH = 1; /* s more than a device takes to start */

@@ -12,10 +12,10 @@ enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS };
 
 typedef struct look {
     qb_scan *scan;
-    size_t row[GROUPS], rows; /* that are sampled here, ... */
-    size_t first;             /* ... from this group on */
-    size_t of;                /* views that all ranks sample together, ... */
-    size_t view0, views;      /* ... and those sampled here, from this one of them on */
+    size_t row[GROUPS], rows; /* sampled rows that are held here, and their number */
+    size_t first;             /* the group of row[0] */
+    size_t of;                /* sampled views of the whole scan */
+    size_t view0, views;      /* which of them are held here: the first, and how many */
     size_t bytes;             /* of a row */
     size_t tall, wide;        /* sampled rows and views that are read at once, with all in between */
     char *raw;

@@ -11,8 +11,8 @@
 enum {
     NEIGHBOURS = 4,
     ROWS = NEIGHBOURS + 1,
-    LINES = 48 /* lines that are compared, ... */,
-    PACKED = 12 /* ... for compressed data */
+    LINES = 48 /* lines compared in plain data */,
+    PACKED = 12 /* lines compared in compressed data, which is slower to read */
 };
 
 typedef struct comparing {

@@ -57,8 +57,8 @@ typedef struct qb__offer {
     bool converts;       /* its output has the file's type; clamped values are counted */
     bool sums;           /* the engine sums over columns of ranks: its output is this rank's part of each slab */
     qb__cut_space space; /* possible cuts of the job; the frame sets callbacks and cap.host */
-    const qb__cut_space
-        *other; /* cuts with another kind of slabs, with the same bits: taken if faster. Not with ranks; NULL: none */
+    /* cuts with another kind of slabs, with the same bits: taken if faster. Not with ranks; NULL: none */
+    const qb__cut_space *other;
 } qb__offer;
 
 typedef struct qb__engine {

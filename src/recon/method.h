@@ -68,8 +68,8 @@ qb_status qb__transpose_on_device(const qb__transposing *t, const qb__spread_pro
 
 typedef struct qb__method {
     const char *verb;
-    const qb_param *params;           /* of its options */
-    size_t plan_bytes;                /* of its own struct, made zeroed */
+    const qb_param *params;           /* table of its options */
+    size_t plan_bytes;                /* size of the plan struct; the frame allocates it with zeros */
     const qb__engine *const *engines; /* NULL at the end; what is asked at no cost first */
 
     /* Everything that can be decided without opening an output or taking much memory; remarks for the

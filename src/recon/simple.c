@@ -29,9 +29,9 @@ static qb_status run(qb_status status, qb_job *job, const qb_env *env) {
 
 /* Where the rays are. */
 typedef struct rays {
-    const double *angles; /* of a parallel beam, ... */
+    const double *angles; /* radians, of a parallel beam; NULL where geometry is given */
     double pixel_size;
-    const qb_geometry *geometry; /* ... or this */
+    const qb_geometry *geometry; /* any other beam; NULL where angles is given */
 } rays;
 
 typedef union any_options {

@@ -11,8 +11,8 @@
 enum {
     NOISE = 13,   /* distinct images, so that large problems start fast */
     BLOCK = 128,  /* views at a time: image i of every block shows noise i % NOISE */
-    SLICES = 8,   /* that are checked, ... */
-    SAMPLES = 125 /* ... voxels of each */
+    SLICES = 8,   /* slices that are checked */
+    SAMPLES = 125 /* voxels that are checked in each slice */
 };
 
 typedef struct device_trial {

@@ -15,9 +15,10 @@
 #include "io/vendor/dicom.h"
 
 typedef struct slice {
-    double rows, columns, samples, frames, bits, kept, sign; /* of its numbers */
+    double rows, columns, samples, frames, bits, kept,
+        sign; /* header: image size, channels, frames; bits of a pixel, bits in use, signed or not */
     double slope, intercept;
-    double place[3], axes[6], spacing[2], thick, along; /* mm; along the normal */
+    double place[3], axes[6], spacing[2], thick, along; /* mm; along: position along the normal of the slices */
     size_t file;
     uint64_t at;
 } slice;

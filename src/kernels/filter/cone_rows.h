@@ -16,11 +16,11 @@ typedef struct qb__cone_rows qb__cone_rows;
 typedef struct qb__cone_rows_plan {
     const qb_geometry *geometry;     /* the upright detector's, or the detector itself */
     const qb__cone_weights *weights; /* weights of the geometry */
-    const qb__virtual_detector
-        *virtual_detector; /* NULL: nothing is read anew, and line integrals have the geometry's columns and rows */
-    const float *taps;     /* qb__resampler_taps() */
-    size_t columns, rows;  /* size of the line integrals */
-    qb_pad pad;            /* how a row goes on where the detector ends */
+    /* NULL: nothing is read anew, and line integrals have the geometry's columns and rows */
+    const qb__virtual_detector *virtual_detector;
+    const float *taps;    /* qb__resampler_taps() */
+    size_t columns, rows; /* size of the line integrals */
+    qb_pad pad;           /* how a row goes on where the detector ends */
 } qb__cone_rows_plan;
 
 /* Why the device cannot; NULL: it can. */

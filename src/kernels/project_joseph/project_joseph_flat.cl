@@ -179,8 +179,8 @@ KERNEL GROUPS_OF(ITEMS, 4) void project_joseph_flat_back(
     int tile_y, int y1, int line, float reach, GLOBAL float *RESTRICT slab, int more) {
 #if EVEN
     LOCAL float table[BATCH][CAP];
-    LOCAL_ALIGNED float4
-        heads[BATCH]; /* column 0 in plane 0 of the tile, change per plane, change per column, 1 / that */
+    /* column 0 in plane 0 of the tile, change per plane, change per column, 1 / that */
+    LOCAL_ALIGNED float4 heads[BATCH];
 #else
     LOCAL_ALIGNED float4 table[BATCH][CAP]; /* position in plane 0 of the tile, change per plane, value */
     LOCAL_ALIGNED float4 heads[BATCH][2];   /* fan: the coefficients for the column of a voxel in the tile */

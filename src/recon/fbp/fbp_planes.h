@@ -11,8 +11,8 @@ typedef struct qb_tool_planes qb_tool_planes;
 typedef struct qb_tool_lines {
     const float *lines; /* [slots][rows][columns] */
     size_t slots, rows, columns;
-    const size_t
-        *stamps; /* [slots]: one that changes says that the lines of this slot have; NULL: they stay as they are */
+    /* [slots]: one that changes says that the lines of this slot have; NULL: they stay as they are */
+    const size_t *stamps;
     size_t made; /* another number: all lines are other ones */
 } qb_tool_lines;
 

@@ -70,8 +70,8 @@ typedef struct qb__fdk {
     size_t *edge;           /* where a row's slabs begin */
     size_t turns;           /* ranges of views in a block, equally long and far apart */
     qb__fdk_window keep;    /* if rows are kept: rows that any slab needs */
-    size_t *
-        came; /* if rows are kept: [blocks] 1 + number of the slab with which a block came, 0 = not yet (while running) */
+    /* if rows are kept: [blocks] 1 + number of the slab with which a block came, 0 = not yet (while running) */
+    size_t *came;
     size_t slab_rows;           /* the most filtered rows that a slab needs */
     size_t window_rows;         /* the most rows that are filtered at a time */
     size_t raw_rows;            /* the most detector rows of one window */

@@ -55,8 +55,8 @@ typedef struct qb__solve_model {
     const float *start;   /* NULL: `constant` everywhere */
     double constant;
     const float *reference; /* the trace tells the rms distance from it */
-    double
-        stop; /* stop once voxels change by less than this share of their mean and the cost is forecast to fall by less */
+    /* stop once voxels change by less than this share of their mean and the cost is forecast to fall by less */
+    double stop;
 } qb__solve_model;
 
 /* What a solver goes on from, once it was interrupted: by `pass` all of it goes to `piece`, or comes from it. */

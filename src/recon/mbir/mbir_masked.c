@@ -25,8 +25,8 @@ typedef struct finding {
 /* The measured values of a view. */
 typedef struct seen {
     size_t low, high;     /* positions of the extremes in the line integrals */
-    uint64_t far, counts; /* beyond the limit; with a weight among these, ... */
-    size_t first[2];      /* ... and the first of each */
+    uint64_t far, counts; /* values beyond the limit; those of them with a weight */
+    size_t first[2];      /* position of the first value of far, and of counts */
 } seen;
 
 static void see(seen *s, const float *lines, size_t at) {

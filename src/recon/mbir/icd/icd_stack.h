@@ -103,8 +103,8 @@ typedef struct qb__icd_given {
      * QB__WEIGH_NONE there are none. weights: NULL unless QB__WEIGH_GIVEN; 0 where line integrals are NaN. */
     const float *lines, *weights;
     double most; /* larger values are bridged in the start image, where they would cause streaks; 0 = no limit */
-    const float
-        *more; /* [slice] factor of the filtered back-projection that compensates for views that are NaN; NULL = 1 */
+    /* [slice] factor of the filtered back-projection that compensates for views that are NaN; NULL = 1 */
+    const float *more;
     const float *toward; /* images toward which voxels are pulled, with settings.pull */
     /* The start: images; if NULL, filtered back-projection by `filter` and theta[view]; if that is NULL, a constant. */
     const float *images;

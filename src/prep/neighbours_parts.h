@@ -53,7 +53,6 @@ uint64_t qb__near_settle(const qb__neighbours *door, const float *was, size_t ro
 /* Correct rows row0 <= row < row1 of views view0 <= view < view1 in place, by `pairs`. */
 qb_status qb__near_correct_views(qb__neighbours *door, size_t view0, size_t view1, size_t row0, size_t row1,
                                  size_t threads, void *out);
-size_t qb__near_views_scratch(const qb_scan_info *info); /* bytes of a thread */
 qb_status qb__near_pairs(const qb_scan_info *info, uint32_t **pairs);
 /* Bytes of scratch of a thread. */
 size_t qb__near_scratch(const qb_scan_info *info, size_t margin);

@@ -50,7 +50,8 @@ typedef struct rows {
 enum { LINES = 4 /* transmissions of three views, and what the middle one comes to */ };
 
 static size_t line_floats(const qb_scan_info *info) { return qb__round_up(info->columns + 2 * EDGE, 16); }
-size_t qb__near_views_scratch(const qb_scan_info *info) { return LINES * line_floats(info) * sizeof(float); }
+/* Bytes of a thread. */
+static size_t views_scratch(const qb_scan_info *info) { return LINES * line_floats(info) * sizeof(float); }
 
 static char *stored(const rows *r, size_t view, size_t row) {
     const size_t bytes = qb__near_row_bytes(r->door->info);
@@ -96,7 +97,7 @@ qb_status qb__near_correct_views(qb__neighbours *d, size_t view0, size_t view1, 
     char *beyond = NULL;
     qb_status status;
     QB__TRY(qb__alloc(2, bytes, &beyond));
-    QB__TRY(qb__alloc(threads, qb__near_views_scratch(d->info), &r.lines));
+    QB__TRY(qb__alloc(threads, views_scratch(d->info), &r.lines));
     if (view0) QB__TRY(qb__scan_read_stored(d->scan, view0 - 1, view0, row0, row1, beyond));
     if (view1 < d->info->views) QB__TRY(qb__scan_read_stored(d->scan, view1, view1 + 1, row0, row1, beyond + bytes));
     r.beyond = beyond;

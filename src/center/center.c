@@ -49,15 +49,16 @@ static const char *const finders[FINDERS] = {QB__CENTER_FINDERS(COMMA)};
 
 typedef struct choice {
     bool ask[FINDERS], all, anywhere; /* anywhere: no --search */
-    bool short_fan;                   /* a cone beam's scan of less than a turn, of unknown distances */
+    bool short_fan;                   /* the scan is a cone beam of unknown distances, over less than a turn */
     bool full;                        /* the views cover a turn */
-    double sod, sdd;                  /* of a cone beam, whose rows are sorted as a parallel beam's; 0: they are not */
+    /* distances of a cone beam, in mm; its rows are sorted into parallel rays; 0: the rays are parallel */
+    double sod, sdd;
     double low, high;
     qb__center_chosen at;
     qb_status (*use)(const qb__center_rows *rows, double column,
-                     void *context); /* once the axis is known; NULL: none */
+                     void *context); /* called once the axis is known; may be NULL */
     void *context;
-    char order[96]; /* what qb__row_shift says of the axes of the data */
+    char order[96]; /* what qb__row_shift finds about the order of the axes of the data; empty: nothing */
 } choice;
 
 bool qb__center_names_method(const char *text) {
@@ -104,8 +105,8 @@ static void add(qb_center_result *result, const char *name, qb__center_answer an
     result->method[result->count++] = (qb_center_method){name, answer.column, answer.confidence};
 }
 
-/* Trial slices need rows that see most of the object on both sides of the axis: they are looked at in
- * the middle half, and two percent more. */
+/* Trial slices need rows that see most of the object on both sides of the axis. So they look for the axis only in the
+ * middle half of the columns and 2 % more on either side. */
 static qb__center_rows middle_of(const choice *c, const qb__center_rows *rows) {
     qb__center_rows middle = *rows;
     double n = (double)rows->columns;
@@ -140,9 +141,10 @@ static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_res
     }
     if (asked[REGISTRATION]) QB__TRY(qb__center_registration(rows, &answer[REGISTRATION], each));
     if (asked[OVERLAP]) QB__TRY(qb__center_overlap(rows, answer[REGISTRATION].column, &answer[OVERLAP], &agrees));
-    /* The opposites of a fan's rays are half a turn and twice their fan angle away: over a whole turn that cancels, over less it does not. */
+    /* Opposite rays of a fan are half a turn plus twice their fan angle apart. Over a full turn the resulting errors
+     * cancel; over less than a turn they do not. */
     if (c->short_fan) answer[REGISTRATION].confidence *= HALF;
-    /* Edges that meet other edges' mirror images: the values there do not agree. */
+    /* Registration may match edges with the mirror images of other edges. The values at such a column do not agree. */
     if (!isnan(agrees)) answer[REGISTRATION].confidence *= qb__center_ramp(agrees, 0.2, 0.8);
     if (c->all) asked[OVERLAP] = !isnan(answer[OVERLAP].column);
     if (c->all) asked[SHARPNESS] = !one_sided(rows, &answer[OVERLAP]);
@@ -156,7 +158,7 @@ out:
 
 static const double HOPELESS = 0.02;
 
-/* Where no axis is found, is it for the order of the axes of the data? */
+/* If no axis is found, the data may have their axes in another order: look for signs of that. */
 static qb_status look_at_order(qb_scan *scan, const qb_prep_options *prep, char order[96]) {
     enum { ROOM = 32 << 20 };
     const qb_scan_info *info = qb_scan_describe(scan);
@@ -170,7 +172,7 @@ static qb_status look_at_order(qb_scan *scan, const qb_prep_options *prep, char 
     return status;
 }
 
-/* As people count columns: in the middle row of the whole detector. */
+/* Results count columns in the middle row of the whole detector, as users do. */
 static void tell_columns(const qb_scan_info *info, double tilt, qb_center_result *result) {
     const double shift = qb__axis_shift(info, tilt);
     result->column = qb__column_whole(info, result->column) - shift;
@@ -230,7 +232,7 @@ static qb_status judge_beam(const qb_scan_info *info, const qb_center_options *o
     return QB_OK;
 }
 
-/* A few views of the rows that were chosen: do they turn as the angles say? */
+/* Checks with a few views of the chosen rows whether the object turns as the angles say. */
 static qb_status check_turn(const qb__center_rows *rows, const qb_scan_info *info, const qb_env *env) {
     const qb__turn_asked turn = {.radians = info->angles, .cone = info->beam == QB_BEAM_CONE};
     const size_t groups = qb__smaller(rows->rows, QB__SAMPLE_GROUPS), few = qb__smaller(rows->views, QB__SAMPLE_VIEWS);
@@ -255,7 +257,8 @@ out:
     return status;
 }
 
-/* Rows about the one that is level with the source: those whose rays come back, opposite, through the same slice. */
+/* Choose rows near the row that is level with the source. There a ray and its opposite ray pass through the same
+ * slice. */
 static void choose_middle_rows(const qb_scan_info *info, qb__center_chosen *at) {
     enum { ROWS = 9, STEP = 1 };
     const double offset = isnan(info->detector_offset[1]) ? 0 : info->detector_offset[1] / info->pixel_v;
@@ -267,7 +270,8 @@ static void choose_middle_rows(const qb_scan_info *info, qb__center_chosen *at) 
     }
 }
 
-/* The axis of a cone beam, by the quick finders until it stays where it is, then by all that are asked. */
+/* Finds the axis of a cone beam. The quick finders repeat until the column no longer changes; then all requested
+ * finders run. */
 static qb_status ask_fan(const choice *c, const qb__center_rows *rows, double pixel, qb_center_result *result) {
     enum { ROUNDS = 5 };
     qb__center_fan *fan;
@@ -296,8 +300,8 @@ out:
     return status;
 }
 
-/* The centre of mass and edges go wrong for different reasons: where both name one column, it is the axis, even if few views meet
- * their opposites, as in half a turn. */
+/* The centre of mass and the edges fail for different reasons. So where both give the same column it is the axis, even
+ * if few views have an opposite view, as in half a turn. */
 static double concord(const qb_center_result *result) {
     const double SURE = 0.9, GOOD = 0.5, NEAR = 1; /* NEAR: columns */
     const qb_center_method *mass = &result->method[result->count - 1];
@@ -381,7 +385,7 @@ out:
     return status;
 }
 
-enum { FIRST_RESULT = sizeof(qb_center_result) }; /* the first version's bytes */
+enum { FIRST_RESULT = sizeof(qb_center_result) }; /* bytes of the first version of the structure */
 
 qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
                          const qb_env *env, qb_center_result *result) {

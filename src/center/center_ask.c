@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --center of a method that finds the axis itself where it is not told. */
+/* Handles --center for methods that find the axis themselves if it is not given. */
 #include <math.h>
 #include <string.h>
 
@@ -75,7 +75,8 @@ qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_c
     const qb_scan_info *info = qb_scan_describe(scan);
     qb_center_result found = {0};
     qb_status status = QB_OK;
-    qb_env hushed = qb__comm_single_rank(env); /* preparation says what it does when all is prepared */
+    /* no log here: preparation reports its steps when the whole scan is prepared */
+    qb_env hushed = qb__comm_single_rank(env);
     hushed.log = NULL;
     qb__comm *ranks = qb__comm_of(env);
     if (qb__comm_rank(ranks) == 0) status = qb_center_find(scan, prep, options, &hushed, &found);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Detector faults stand still while the object turns: left in, they would pull the axis to wherever
- * they mirror onto each other. */
+/* Detector faults stand still while the object turns. If they stayed in the data, the finders would choose the axis
+ * about which the faults mirror each other. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ void qb__center_bin(const float *row, size_t columns, size_t bin, float *out) {
     }
 }
 
-/* The median of values[at - reach .. at + reach], the ends repeated. reach <= 8. */
+/* Median of values[at - reach .. at + reach], with the end values repeated. reach <= 8. */
 static double running_median(const double *values, size_t count, size_t at, size_t reach) {
     double window[17];
     size_t n = 0;
@@ -58,8 +58,8 @@ static void bridge(float *sinogram, size_t views, size_t columns, const bool *ba
     }
 }
 
-/* A column is bad when it departs from the mean of its neighbours by far more, over all views, than
- * columns around it do. A bad column spoils its neighbours' measure too: only peaks count. */
+/* A column is bad if, over all views, it differs from the mean of its neighbours by far more than the columns around it
+ * do. A bad column also raises the measure of its neighbours, so only peaks count. */
 static void bridge_bad_columns(float *sinogram, size_t views, size_t columns, double *departure, bool *bad) {
     const double FAR = 4;
     memset(departure, 0, columns * sizeof *departure);
@@ -82,8 +82,8 @@ static void bridge_bad_columns(float *sinogram, size_t views, size_t columns, do
     if (any) bridge(sinogram, views, columns, bad);
 }
 
-/* Narrow features of the mean over views are faults: the object's own mean is as smooth as its
- * edges, which a running median keeps. */
+/* Narrow features of the mean over all views are detector faults. The mean of the object itself varies smoothly except
+ * at its edges, and a running median keeps edges. */
 static void remove_rings(float *sinogram, size_t views, size_t columns, double *mean) {
     memset(mean, 0, columns * sizeof *mean);
     for (size_t v = 0; v < views; v++) {

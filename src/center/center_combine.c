@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One axis from several finders' answers, their confidences taken for probabilities of independent
- * witnesses: those that agree strengthen each other, one that dissents takes away. */
+/* Combines the answers of several finders into one axis. Confidences are treated as probabilities of independent
+ * witnesses: agreement raises the result's confidence, disagreement lowers it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,16 +9,16 @@
 #include "center/center.h"
 #include "io/scan/scan.h"
 
-/* The centre of mass errs by a pixel with the slightest background: it may back another finder, but
- * counts little in the place and cannot outvote one. */
+/* The centre of mass is wrong by a pixel with the slightest background. It may support another finder, but it has
+ * little weight in the column and cannot outvote one. */
 static bool is_mass(const qb_center_method *m) { return strcmp(m->name, "mass") == 0; }
 static bool agree(const qb_center_method *a, const qb_center_method *b) {
     double tolerance = is_mass(a) || is_mass(b) ? 2 : 1;
     return a == b || fabs(a->column - b->column) <= tolerance;
 }
 
-/* That registration and sharpness name the same pixel by chance happens once in a hundred times: a
- * sign by itself, however unsure either is. */
+/* By chance, registration and sharpness give the same pixel only once in a hundred times. So their agreement counts as
+ * evidence even if both are unsure. */
 static double vote(const qb_center_result *result, int i) {
     const double CONCORD = 0.3;
     const qb_center_method *m = &result->method[i];
@@ -37,7 +37,8 @@ static int best_supported(const qb_center_result *result) {
     double most = 0;
     for (int i = 0; i < result->count; i++) {
         const qb_center_method *m = &result->method[i];
-        double support = 1.01 * vote(result, i); /* among those that agree, the most confident */
+        /* the small bonus selects the most confident of the finders that agree */
+        double support = 1.01 * vote(result, i);
         for (int j = 0; j < result->count && vote(result, i) > 0 && !is_mass(m); j++) {
             if (j != i && agree(m, &result->method[j])) support += vote(result, j);
         }
@@ -61,7 +62,7 @@ static void warn_of_dissent(const qb_scan_info *info, qb_center_result *result) 
     strcpy(result->warning + strlen(result->warning), advice);
 }
 
-/* Only where a second finder says the same, to a pixel, is an axis more than likely. */
+/* An axis is certain only if a second finder gives the same column to within one pixel. */
 static bool is_alone(const qb_center_result *result, int best) {
     for (int i = 0; i < result->count; i++) {
         const qb_center_method *m = &result->method[i];
@@ -91,7 +92,8 @@ void qb__center_combine(const qb_scan_info *info, qb_center_result *result) {
         }
     }
     result->column = sum / weights;
-    /* Odds of the group, of the dissenter, and of neither: their share is the probability. */
+    /* Odds of the agreeing group, of the strongest opponent, and of neither (1). The group's share of the sum is its
+     * probability. */
     result->confidence = (odds - 1) / (odds - 1 + against / (1 - against) + 1);
     if (is_alone(result, best)) result->confidence = fmin(result->confidence, ALONE);
     if (against >= DISSENT) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the detector of a cone beam stands besides its axis: its height and its turn, by planes through two sources. */
+/* Finds the height of a cone beam's detector and its rotation in its plane, from planes through two source
+ * positions. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +33,8 @@ qb_status qb__center_cone(qb_scan *scan, const qb_prep_options *prep, double sod
     qb__prepare_destroy(prepare);
     if (status != QB_OK || isnan(found.rows)) return status;
     for (size_t i = 0; i < at->rows; i++) looked += (double)at->row[i] / (double)at->rows;
-    /* Turned, the axis meets the rows that were looked at and the level one at different columns. */
+    /* If the detector is turned in its plane, the axis crosses the examined rows and the row level with the source at
+     * different columns. */
     if (found.better[1] > 0)
         result->column +=
             tan(found.turn / 57.29577951308232) * (looked - circle.row - found.rows) * info->pixel_v / info->pixel_size;

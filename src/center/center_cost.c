@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What looking for the axis takes: trial slices most of it, then reading rows and comparing views. */
+/* Forecast time of finding the axis. Trial slices take most of it; the rest is reading rows and comparing views. */
 #include <math.h>
 #include <string.h>
 
 #include "center/center.h"
 #include "planner/rates.h"
 
-enum { ROWS = 5 }; /* looked at unless --rows says */
+enum { ROWS = 5 }; /* number of rows without --rows */
 
 static bool turns_fully(const qb_scan_info *info) {
     double least = INFINITY, most = -INFINITY;
@@ -18,7 +18,7 @@ static bool turns_fully(const qb_scan_info *info) {
 }
 
 double qb__center_work(const qb_scan_info *info, const char *method) {
-    const double EACH = 25; /* updates' worth of preparing, cleaning and comparing a value */
+    const double EACH = 25; /* cost of preparing, cleaning and comparing one value, in updates of a trial slice */
     const size_t rows = info->rows < ROWS ? info->rows : ROWS;
     const bool trials =
         !method || strcmp(method, "auto") == 0 || qb__center_is_near(method) || strcmp(method, "sharpness") == 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How well opposite rays agree, for columns around the axis; and how far the sums of line integrals agree between views. */
+/* How well opposite rays agree for columns around the axis, and how well the sums of line integrals agree between
+ * views. */
 #include "center/center_curve.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 #include "prep/phase.h"
 #include "prep/prepare.h"
 
-enum { SMOOTH = 36 /* a moving mean is over this part of the views */ };
+enum { SMOOTH = 36 /* the moving mean covers this fraction of the views: 1 / SMOOTH */ };
 
 static const double DEGREES = 180 / M_PI;
 
@@ -50,7 +51,7 @@ static double mismatch(const qb__center_rows *rows, const qb__center_pairs *pair
     return s.all > 0 ? sqrt(s.apart / s.all) : NAN;
 }
 
-/* As many pairs as are worth the time, evenly. */
+/* Keep at most MOST pairs, evenly spaced, to limit the time. */
 static void thin(qb__center_pairs *pairs) {
     enum { MOST = 64 };
     const size_t count = pairs->count;
@@ -75,9 +76,9 @@ static qb_status add_mismatch(const qb__center_rows *rows, double axis, qb_tool_
     return QB_OK;
 }
 
-/* ---- the sums ---- */
+/* ---- sums of line integrals ---- */
 
-/* The largest value that both ends of all lines have, over the largest of all. */
+/* The largest mean value at the ends of the lines, relative to the largest value of all. */
 static double level_of_ends(const qb__center_rows *rows) {
     const size_t columns = rows->columns, end = columns / 64 + 1;
     double ends = 0, top = 0;
@@ -91,7 +92,8 @@ static double level_of_ends(const qb__center_rows *rows) {
     return top > 0 ? ends / top : 1;
 }
 
-/* The spread of a moving mean of the sums, and of the rest; views go round where they are a turn of the parallel rays. */
+/* swing: standard deviation of a moving mean of the sums. scatter: that of the remainder. Near the first and last view
+ * the mean is over fewer views. */
 static void judge_sums(qb_tool_curve *curve) {
     const long n = (long)curve->views, half = n / (2 * SMOOTH);
     double slow = 0, fast = 0;
@@ -127,9 +129,10 @@ static qb_status add_sums(const qb__center_rows *rows, bool whole, qb_tool_curve
     return QB_OK;
 }
 
-/* ---- the rows ---- */
+/* ---- loading rows ---- */
 
-/* The middle ones: three, of a cone one, whose rays stay in its plane. Prepared as the job prepares them. */
+/* Loads the middle rows, prepared as the job prepares them: three rows, or one row of a cone beam, because only there
+ * rays stay in the plane of the row. */
 static qb_status load(qb_scan *scan, const qb_prep_options *prep, bool cone, const qb_env *env, qb__pool *pool,
                       size_t *count, float **sinograms) {
     const qb_scan_info *info = qb_scan_describe(scan);

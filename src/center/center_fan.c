@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The middle rows of a cone beam are fans. A fan's ray of the view at angle t, at the fan angle g from the principal ray, is the ray
- * of a parallel beam at the angle t - g, at the place sod sin g from the axis (Kak and Slaney, 1988, 3.4.1). Rows that
- * are sorted so anew can be asked like those of a parallel beam. The fan angles depend on the column that is looked for: a column that is
- * assumed wrongly by d turns all angles by d pixels / sdd and moves all places by d columns, which the finders then see, so
- * that a few rounds settle it. */
+/* The middle rows of a cone beam are fans. The ray at fan angle g in the view at angle t is the ray of a parallel beam
+ * at the angle t - g and the distance sod sin g from the axis (Kak and Slaney, 1988, 3.4.1). Rows sorted this way can
+ * be given to the finders for parallel beams. The fan angles depend on the unknown axis. An assumed column that is
+ * wrong by d turns all angles by d pixels / sdd and shifts all positions by d columns. The finders see this shift, so a
+ * few rounds are enough. */
 #include "center/center.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 
 static const double TURN = 2 * M_PI;
 
-/* A view, by its angle within a turn from the first one on. */
+/* A view and its angle, counted from the first view and taken within one turn. */
 typedef struct place {
     double angle;
     size_t view;
@@ -29,14 +29,14 @@ static int by_angle(const void *a, const void *b) {
 }
 
 struct qb__center_fan {
-    qb__center_rows from; /* as measured; columns are kept */
+    qb__center_rows from; /* rows as measured; the number of columns stays the same */
     double sod, sdd, pixel;
     bool full;     /* the views cover a turn */
-    place *sorted; /* [views], for a full turn + 1: the first one again */
-    double first;  /* angle of the first parallel view, and from one to the next */
+    place *sorted; /* [views], sorted by angle; for a full turn also the first view again at the end */
+    double first;  /* angle of the first parallel view; step: angle between neighbouring views */
     double step;
-    double column; /* assumed */
-    size_t views;  /* of the parallel beam */
+    double column; /* assumed column of the axis */
+    size_t views;  /* number of views of the parallel beam */
     double *angles;
     float *sinograms;
 };
@@ -93,9 +93,9 @@ void qb__center_fan_destroy(qb__center_fan *f) {
     qb__free(f);
 }
 
-/* The last of the sorted views that is not behind the angle. */
+/* Index of the last sorted view whose angle is at most `angle`. */
 static size_t before(const qb__center_fan *f, double angle) {
-    size_t low = 0, high = f->from.views - (f->full ? 0 : 1); /* sorted[high] is there */
+    size_t low = 0, high = f->from.views - (f->full ? 0 : 1); /* sorted[high] exists */
     while (high - low > 1) {
         const size_t middle = (low + high) / 2;
         if (f->sorted[middle].angle <= angle)
@@ -114,7 +114,7 @@ static float between(const float *row, size_t columns, double column) {
     return row[i] + share * (row[i + 1] - row[i]);
 }
 
-/* One parallel view of one row. */
+/* Makes one parallel view of one row. */
 static void sort_line(void *context, size_t task, int worker) {
     const qb__center_fan *f = context;
     const qb__center_rows *from = &f->from;
@@ -152,7 +152,7 @@ qb__center_rows qb__center_fan_rows(qb__center_fan *f, double column) {
     return rows;
 }
 
-/* Rays of the sorted views and their opposites, mirrored about the axis. */
+/* Compares the sorted views with their opposite views, mirrored about the axis. */
 static double disagreement(const qb__center_rows *rows, double column) {
     const size_t half = rows->views / 2, columns = rows->columns;
     double apart = 0, all = 0;
@@ -170,7 +170,8 @@ static double disagreement(const qb__center_rows *rows, double column) {
     return all > 0 ? apart / all : NAN;
 }
 
-/* If the views turn in the stated sense (1) or the other (-1), and the fan is `wide` times as wide as stated. */
+/* Disagreement of opposite rays if the views turn in the stated sense (1) or in the other (-1), and the fan is `wide`
+ * times as wide as stated. */
 static qb_status disagree_if(const qb__center_rows *rows, const qb__center_beam *beam, double column, int sense,
                              double wide, double *angles, double *disagree) {
     qb__center_rows turned = *rows;
@@ -186,11 +187,12 @@ static qb_status disagree_if(const qb__center_rows *rows, const qb__center_beam 
     return QB_OK;
 }
 
-/* Steps of a factor away from the stated width while rays agree better, then smaller ones to either side. */
+/* Changes the width of the fan from the stated one by a fixed factor as long as the disagreement falls, then by a
+ * smaller factor in both directions. */
 static qb_status find_width(const qb__center_rows *rows, const qb__center_beam *beam, double column, double *angles,
                             double disagree, double *wide) {
     enum { STEPS = 5 };
-    static const double factor = 1.4, finer = 1.0878; /* the fourth root */
+    static const double factor = 1.4, finer = 1.0878; /* finer is the fourth root of factor */
     double best = disagree, there;
     qb_status status = QB_OK;
     *wide = 1;
@@ -215,7 +217,8 @@ out:
     return status;
 }
 
-/* How much rays change from view to view, as `disagreement` measures it: not at all where the object is round about the axis. */
+/* How much rays change from view to view, in the same measure as `disagreement`. 0 if the object is round about the
+ * axis. */
 static double variation(const qb__center_rows *rows) {
     double apart = 0, all = 0;
     for (size_t r = 0; r < rows->rows; r++)
@@ -230,8 +233,8 @@ static double variation(const qb__center_rows *rows) {
     return all > 0 ? apart / all : 0;
 }
 
-/* How much better opposite rays agree with the width that was found than with the stated one, twice and half of it. Of a round object
- * all widths are alike. */
+/* Sets shown->better: by what factor the disagreement at the width found is smaller than at the stated width, at twice
+ * the width found and at half of it. 0 for a round object, because it agrees with any width. */
 static qb_status how_sure(const qb__center_rows *rows, const qb__center_beam *beam, double column, double *angles,
                           double stated, qb__center_fan_shown *shown) {
     const double round = 1e-4, part = 1e-3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The axis from so little of a scan that every method can afford it before it begins. */
+/* Finds the axis from so small a part of a scan that every method can afford it before it starts. */
 #include "center/center_look.h"
 
 #include <math.h>
@@ -17,8 +17,8 @@ enum { ROWS = 5, MOST_VIEWS = 360, LEAST_VIEWS = 48, LEAST_COLUMNS = 32 };
 typedef struct look {
     qb_scan *scan;
     const qb_scan_info *info;
-    qb__prep steps; /* those of the scan; what was not measured is interpolated */
-    size_t first;   /* row of the steps' fields */
+    qb__prep steps; /* steps of preparation of the scan; pixels that were not measured are interpolated */
+    size_t first;   /* detector row of the first row of the fields in `steps` */
     size_t row[ROWS], rows, views, each;
     double *radians;
     float *lines; /* [row][view][column] */
@@ -31,9 +31,9 @@ static void clear(look *l) {
     qb__free(l->raw);
 }
 
-/* Rows level with the source lie together; of parallel rays any row does. */
+/* For a cone beam, the rows must be near the one that is level with the source. For parallel rays any rows will do. */
 static void choose_rows(look *l, const qb__center_look *asked) {
-    const double LEAN = 0.02; /* of a ray above or below the middle plane, at most */
+    const double LEAN = 0.02; /* largest slope of a ray out of the middle plane */
     const bool cone = asked->sod > 0 && !isnan(asked->middle);
     const double far = fmax(1, LEAN * asked->sdd / l->info->pixel_v);
     for (size_t i = 0; i < ROWS; i++) {
@@ -50,7 +50,7 @@ static qb_status choose_views(look *l, const qb__center_look *asked, bool *enoug
     bool full = false;
     qb_status status = qb__turns_fully(all, asked->radians, &full, &(double){0});
     if (status != QB_OK) return status;
-    /* Of half a turn with parallel rays only the first and last views meet. */
+    /* Over half a turn of parallel rays only the first and last views are opposite to each other. */
     const bool few = full || asked->sod > 0;
     const size_t cheap = qb__views_affordable(l->scan, l->rows), most = few ? qb__smaller(MOST_VIEWS, cheap) : cheap;
     l->each = qb__larger(1, qb__ceil_div(all, qb__larger(1, most)));
@@ -64,7 +64,7 @@ static qb_status read_rows(look *l, const qb__center_look *asked) {
     const size_t columns = l->info->columns, line = columns * qb_dtype_size(l->info->dtype);
     const size_t first = l->row[0], tall = l->row[l->rows - 1] + 1 - first;
     const bool together = tall <= 2 * l->rows;
-    qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
+    qb__prep_counts counts = {0}; /* ignored: these rows are counted when they are reconstructed */
     qb_status status = QB_OK;
     QB__TRY(qb__alloc(l->views, sizeof *l->radians, &l->radians));
     QB__TRY(qb__alloc(l->rows * l->views, columns * sizeof(float), &l->lines));
@@ -84,9 +84,11 @@ out:
     return status;
 }
 
-/* Rows without an object hold noise, in which anything can be found. */
+/* A row without an object holds only noise, and a finder may find an axis in noise. */
 static void drop_empty_rows(look *l) {
-    const double LEAST = 1e-4, NOISE = 12; /* line integral; times that of the mean of all views, whose range is 6 */
+    /* LEAST: a line integral. NOISE: in standard deviations of the mean of all views; noise alone has a range of about
+     * 6. */
+    const double LEAST = 1e-4, NOISE = 12;
     const size_t columns = l->info->columns, size = l->views * columns;
     size_t kept = 0;
     for (size_t r = 0; r < l->rows; r++) {
@@ -138,7 +140,7 @@ qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb
     status = qb__center_quick(&rows, asked->sod, asked->sdd, asked->pixel, &found->axis);
     if (status == QB_OK && asked->sod > 0 && found->axis.confidence > 0)
         status = qb__center_fan_check(&rows, &beam, found->axis.column, &found->fan);
-    if (status == QB_BAD_INPUT) status = QB_OK; /* views that cover too little */
+    if (status == QB_BAD_INPUT) status = QB_OK; /* the views cover too small an angle */
 out:
     clear(&l);
     return status;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The sum over a view is the object's mass, the same for all views; its centre of mass moves as
- * c + x cos t + y sin t. A fit of the three gives the axis c: a global and smooth measure, exact
- * for clean data and indifferent to noise, but pulled by an uneven background and void when the
- * object leaves the detector. */
+/* The sum over a view is the object's mass, which is the same for all views. Its centre of mass moves as c + x cos t +
+ * y sin t, and a fit of these three unknowns gives the axis c. This global, smooth measure is exact for clean data and
+ * insensitive to noise. It is biased by an uneven background, and invalid if the object leaves the detector. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -11,11 +10,10 @@
 
 typedef struct moments {
     double *mass, *first, *edge, *sorted; /* [views] */
-    double top;                           /* the largest line integral met */
+    double top;                           /* largest line integral of the row so far */
 } moments;
 
-/* Sums over the row, the columns counted from the middle; what the air at both ends reads is taken
- * off first. */
+/* Sums over a row, with columns counted from the middle. The mean value of the air at both ends is subtracted first. */
 static void measure(const float *row, size_t columns, size_t view, moments *m) {
     size_t margin = columns / 40 + 2;
     double left = 0, right = 0, top = m->top;
@@ -42,7 +40,7 @@ static double quantile(const double *values, size_t count, double share, double 
     return sorted[(size_t)(share * (double)(count - 1))];
 }
 
-/* Least squares y = c + x cos t + y sin t by the normal equations; 0 when they are singular. */
+/* Least-squares fit of y = c + x cos t + y sin t by the normal equations; returns 0 if they are singular. */
 static int fit(const double *y, const double *angles, size_t n, double *constant, double *error) {
     double a[3][4] = {{0}}, yy = 0;
     for (size_t i = 0; i < n; i++) {
@@ -52,7 +50,7 @@ static int fit(const double *y, const double *angles, size_t n, double *constant
         }
         yy += y[i] * y[i];
     }
-    /* Eliminate from the last unknown up, so that what is left of row 0 is the constant alone. */
+    /* Eliminate from the last unknown upwards, so that row 0 finally contains the constant only. */
     for (int p = 2; p > 0; p--) {
         if (fabs(a[p][p]) < 1e-9 * (double)n) return 0;
         yy -= a[p][3] * a[p][3] / a[p][p];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* near:COLUMN: the axis is known roughly, and all finders look only about that column. */
+/* near:COLUMN: the axis is known roughly, and all finders search near that column only. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Full turns: a view and the mirror image of the opposite one agree wherever both saw something, and
- * with the axis to one side that is a strip only. For every candidate m = 2c the correlation of
- * what lies in the overlap, its own mean taken out of either,
+/* For full turns: a view and the mirror image of the opposite view agree wherever both saw the object. If the axis is
+ * off centre, they overlap only in a strip. For every candidate m = 2c the correlation over the overlap, with the mean
+ * of each strip subtracted,
  *     R(m) = sum 2 cov(p_i(k), p_j(m - k)) / sum (var p_i(k) + var p_j(m - k)),
- * is pooled over all pairs and rows. Unlike registration this looks at the values themselves, not at
- * edges: it needs none in the strip, and an edge that meets its own mirror image does not mislead
- * it. The whole width is looked at but for the narrowest strips. */
+ * is summed over all pairs and rows. Unlike registration, this compares values, not edges: it needs no edges in the
+ * strip, and an edge that meets its own mirror image does not mislead it. All columns are searched, except those with
+ * the narrowest strips. */
 #include <math.h>
 #include <string.h>
 
@@ -21,15 +21,16 @@ enum { COARSE_COLUMNS = 256, GROUPS = 32, LEAST_STRIP = 6 };
 typedef struct search {
     const qb__center_rows *rows;
     const qb__center_pairs *pairs;
-    const float *still; /* [row][columns] to be taken off; NULL: nothing */
+    const float *still; /* [row][columns], subtracted first; NULL: nothing is subtracted */
     size_t bin, width;  /* width = columns / bin */
     ptrdiff_t first;    /* m of the first lag, in bins */
     size_t lags, groups, row;
-    ptrdiff_t longest;      /* strips are cut to this, lest what they gain or lose at their ends tilt R */
-    float *line;            /* [place][width], of the row at hand */
-    double *sum, *square;   /* [place][width + 1], running */
+    /* strips are cut to this length, because values that enter or leave at the ends would tilt R */
+    ptrdiff_t longest;
+    float *line;            /* [place][width], of the current row */
+    double *sum, *square;   /* [place][width + 1], running sums of line and of line^2 */
     float *mirrored;        /* [worker][width] */
-    float *binned;          /* [width], of `still` */
+    float *binned;          /* [width], `still` of the current row, binned */
     double *cross, *spread; /* [group][lag] */
 } search;
 
@@ -44,7 +45,7 @@ static void search_clear(search *s) {
     *s = (search){0};
 }
 
-/* A view's line, its mean taken out lest squares lose their digits, and running sums. */
+/* Bins one view, subtracts its mean (otherwise the sums of squares lose precision) and forms the running sums. */
 static void line_task(void *context, size_t place, int worker) {
     (void)worker;
     search *s = context;
@@ -88,7 +89,7 @@ static ptrdiff_t length_of(const search *s, size_t lag) {
     return high - low + 1;
 }
 
-/* A pair's part for all lags. */
+/* Adds the contribution of one pair for all lags. */
 static void correlate(const search *s, const qb__center_pair *pair, float *mirrored, double *cross, double *spread) {
     size_t w = s->width;
     const float *a = s->line + pair->i * w, *b = s->line + pair->j * w;
@@ -114,7 +115,7 @@ static void group_task(void *context, size_t group, int worker) {
         correlate(s, &s->pairs->pair[p], s->mirrored + (size_t)worker * s->width, s->cross + at, s->spread + at);
 }
 
-/* What is looked at: these rows, from the first one on so many, less what stands still. */
+/* The rows row0 to row1 - 1 are searched; `still`, what stands still, is subtracted from them. */
 typedef struct asked {
     const qb__center_rows *rows;
     const qb__center_pairs *pairs;
@@ -138,7 +139,8 @@ out:
     return status;
 }
 
-/* What hardly varies in both is rounding, or nothing. */
+/* The added constant keeps R small at lags where both strips hardly vary, because there they hold only rounding
+ * errors. */
 static void divide(search *s, double *curve) {
     double most = 0;
     for (size_t l = 0; l < s->lags; l++) {
@@ -151,8 +153,8 @@ static void divide(search *s, double *curve) {
     for (size_t l = 0; l < s->lags; l++) curve[l] = most > 0 ? s->cross[l] / (s->spread[l] + 1e-5 * most) : 0;
 }
 
-/* R for axes from low to high, in columns of the detector, into *curve, which is the caller's; `even`:
- * with strips of one length. */
+/* Computes R for axes from low to high, in columns of the detector. The caller frees *curve. `even`: all strips have
+ * the same length. */
 static qb_status run(search *s, const asked *a, size_t bin, double low, double high, bool even, double **curve) {
     const qb__center_rows *rows = a->rows;
     const size_t width = rows->columns / bin;
@@ -182,7 +184,7 @@ out:
 
 typedef struct peak {
     size_t at;
-    double height, second; /* second: the highest value beyond the peak's own slopes */
+    double height, second; /* second: the highest value outside the slopes of the peak */
 } peak;
 
 static peak find_peak(const double *curve, size_t lags) {
@@ -201,13 +203,13 @@ static double column_of(const search *s, double lag) {
     return (((double)s->first + lag) / 2 + 0.5) * (double)s->bin - 0.5;
 }
 
-/* The standard deviation of R where nothing agrees. */
+/* The standard deviation of R if nothing agrees. */
 static double chance_at(const search *s, size_t lag) {
     return s->pairs->noise / sqrt((double)length_of(s, lag) * (double)s->rows->rows);
 }
 
-/* The least-squares parabola through the lags about the top that are hardly lower than it: noise and
- * single lags then count little. */
+/* Vertex of the least-squares parabola through the lags around the peak that are at most 10 % lower. A fit over several
+ * lags is less sensitive to noise and to single lags. */
 static double vertex(const double *curve, size_t lags, size_t at) {
     enum { REACH = 8 };
     size_t r = 1;
@@ -232,7 +234,7 @@ static double value_at(const search *s, const double *curve, double column) {
     return curve[(size_t)(lag + 0.5)];
 }
 
-/* To a part of a column, near `near`; NAN where there is no top. */
+/* Finds the column to a fraction of a column, within `reach` of `near`; *column stays if there is no peak. */
 static qb_status place(const asked *a, double near, double reach, double *column) {
     search s = {0};
     double *curve = NULL;
@@ -243,7 +245,7 @@ static qb_status place(const asked *a, double near, double reach, double *column
     return status;
 }
 
-/* Rows that have each another column are moved by something else than the object. */
+/* If rows give different columns, something other than the object moves the answers: lower the confidence. */
 static qb_status trust(const asked *all, double reach, qb__center_answer *answer) {
     const double GOOD = 0.1, BAD = 0.35; /* columns */
     double each[QB__CENTER_ROWS];
@@ -282,7 +284,8 @@ out:
     return status;
 }
 
-/* Less what stands still, which stripes are; where little else is left, as of a disc about the axis, as a whole. */
+/* Searches with the stationary mean subtracted, which removes stripes. If too little then remains, as for a disc around
+ * the axis, searches the unchanged rows as well. */
 static qb_status find_both(const qb__center_rows *rows, const qb__center_pairs *pairs, double other,
                            qb__center_answer *answer, double *other_agrees) {
     const double SURE = 0.9, GOOD = 0.1, BAD = 0.4; /* GOOD, BAD: columns */

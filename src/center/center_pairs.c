@@ -9,7 +9,7 @@
 static const double pi = 3.14159265358979323846;
 
 enum { MAX_BRACKETED = 360 };
-/* Columns by which the object's rim moves over the distance that is extrapolated from. */
+/* Number of columns by which the rim of the object must move between the two views of an extrapolation. */
 static const double RIM_MOVES = 1;
 
 static double wrap(double angle) { return angle - 2 * pi * floor(angle / (2 * pi) + 0.5); }
@@ -34,12 +34,12 @@ static size_t first_past(const qb__direction *list, size_t n, double angle) {
     return low;
 }
 
-/* Signed angle from the opposite of list[s] to list[k mod n]. */
+/* Signed angle from the direction opposite to list[s] to list[k mod n]. */
 static double gap_to(const qb__direction *list, size_t n, size_t s, size_t k) {
     return wrap(list[k % n].angle - list[s].angle - pi);
 }
 
-/* Two pairs whose weights, summing to 1, put the mean gap at none. */
+/* Makes two pairs with weights that sum to 1 and a weighted mean gap of 0. */
 static size_t blend(const qb__direction *list, size_t n, size_t s, size_t j, size_t k, qb__center_pair *pair) {
     double near = gap_to(list, n, s, j), far = gap_to(list, n, s, k);
     pair[0] = (qb__center_pair){list[s].view, list[j % n].view, far / (far - near)};
@@ -47,7 +47,7 @@ static size_t blend(const qb__direction *list, size_t n, size_t s, size_t j, siz
     return 2;
 }
 
-/* The opposite of list[s] coincides with a view or lies between two: how many pairs that makes. */
+/* The direction opposite to list[s] is that of a view or lies between two views. Returns the number of pairs made. */
 static size_t interpolate(const qb__direction *list, size_t n, size_t s, double step, qb__center_pair *pair) {
     double target = list[s].angle + pi;
     if (target >= 2 * pi) target -= 2 * pi;
@@ -61,8 +61,8 @@ static size_t interpolate(const qb__direction *list, size_t n, size_t s, double 
     return blend(list, n, s, before, after, pair);
 }
 
-/* The opposite of list[s] lies before the first or past the last of a range of views, by up to
- * `step`: extrapolate from the range's end and a view `step` further in. */
+/* The direction opposite to list[s] lies outside a range of views, by at most `step`: extrapolate from the view at the
+ * end of the range and a view `step` further inside. */
 static size_t extrapolate(const qb__direction *list, size_t n, size_t s, double step, qb__center_pair *pair) {
     double target = list[s].angle + pi;
     if (target >= 2 * pi) target -= 2 * pi;
@@ -84,7 +84,7 @@ static size_t extrapolate(const qb__direction *list, size_t n, size_t s, double 
     return 0;
 }
 
-/* Of views in the first half turn, which is enough: how many have an opposite. */
+/* Pairs the views of the first half turn, which is enough. Returns how many of them have an opposite. */
 static size_t find_bracketed(const qb__direction *list, size_t n, double step, qb__center_pairs *pairs) {
     size_t half = first_past(list, n, pi), stride = half / MAX_BRACKETED + 1, views = 0, looked = 0;
     pairs->count = 0;
@@ -106,7 +106,7 @@ static size_t find_extrapolated(const qb__direction *list, size_t n, double step
     return count;
 }
 
-/* A pair that is listed from both its ends counts once, with both weights. */
+/* A pair that is listed from both of its views counts once, with the sum of both weights. */
 static double noise_of(const qb__center_pair *pair, size_t count) {
     double sum = 0, squares = 0;
     for (size_t p = 0; p < count; p++) {
@@ -123,7 +123,7 @@ static double noise_of(const qb__center_pair *pair, size_t count) {
     return sum > 0 ? sqrt(squares) / sum : 1;
 }
 
-/* From the scan's numbering of views to that of pairs->view[]. */
+/* Converts view numbers of the scan into indices of pairs->view[]. */
 static qb_status renumber(qb__center_pairs *pairs, size_t views) {
     size_t *place;
     qb_status status = qb__alloc(views, sizeof *place, &place);

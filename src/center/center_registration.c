@@ -3,10 +3,9 @@
  *     p_j(2c - k) = p_i(k).
  * For every candidate m = 2c the normalised agreement over the overlap of the two,
  *     R(m) = sum 2 p_i(k) p_j(m - k) / sum (p_i(k)^2 + p_j(m - k)^2),
- * is pooled over all pairs and rows before its peak is sought: noise averages out, and one row or
- * pair gone wrong does not count more than the rest. Band-passed views, so that neither a drifting
- * background nor single noisy pixels decide.
- * center_pairs.h says which views are taken for opposite, and with what weight. */
+ * is summed over all pairs and rows before its peak is searched: noise averages out, and a single bad row or pair has
+ * little influence. Views are band-pass filtered, so that neither a drifting background nor single noisy pixels decide.
+ * center_pairs.h defines which views are opposite, and with what weight. */
 #include <math.h>
 #include <string.h>
 
@@ -19,25 +18,25 @@
 
 enum { COARSE_COLUMNS = 256, GROUPS = 32 };
 
-/* One pass of the search, at a bin. */
+/* One pass of the search, with `bin` columns averaged into one. */
 typedef struct level {
     const qb__center_rows *rows;
     const qb__center_pairs *pairs;
     size_t bin, width; /* width = columns / bin */
-    size_t reach;      /* of the band-pass: so many columns at either end are left out */
+    size_t reach;      /* half width of the band-pass filter: this number of columns is left out at both ends */
     ptrdiff_t first;   /* m of the first lag, in bins */
     size_t lags, groups;
-    const float *sinogram;  /* of the row at hand */
-    const float *still;     /* [row][columns] to be taken off; NULL: nothing */
-    float *binned;          /* [width], of `still` */
-    float *band;            /* [place][width], of the row at hand */
+    const float *sinogram;  /* the current row */
+    const float *still;     /* [row][columns], subtracted first; NULL: nothing is subtracted */
+    float *binned;          /* [width], `still` of the current row, binned */
+    float *band;            /* [place][width], of the current row */
     double *energy;         /* [place][width + 1], running sums of band^2 */
     float *scratch;         /* [worker][2 width] */
     double *product, *norm; /* [row][group][lag] */
     size_t row;
 } level;
 
-/* Mean over 2 reach + 1 columns, the ends repeated. out may not be `row`. */
+/* Mean over 2 reach + 1 columns, with the end values repeated. `out` must not be `row`. */
 static void box(const float *row, size_t width, size_t reach, float *out) {
     double sum = 0;
     ptrdiff_t n = (ptrdiff_t)width, r = (ptrdiff_t)reach;
@@ -49,8 +48,8 @@ static void box(const float *row, size_t width, size_t reach, float *out) {
     }
 }
 
-/* Smoothed over a column or, where few pairs must do, over two, less a triangular mean over about a
- * sixteenth of the width. */
+/* Band-pass filter: smooths over about one column (two if there are few pairs), then subtracts a triangular mean over
+ * about a sixteenth of the width. */
 static void band_pass(level *at, size_t place, float *scratch) {
     size_t w = at->width, columns = at->rows->columns, reach = at->reach;
     float *a = scratch, *b = scratch + w, *out = at->band + place * w;
@@ -128,7 +127,7 @@ static void level_clear(level *at) {
     *at = (level){0};
 }
 
-/* Correlate all rows at this bin, m from low to high in columns of the detector. */
+/* Correlates all rows at this bin, for axes from low to high in columns of the detector. */
 static qb_status level_run(const qb__center_rows *rows, const qb__center_pairs *pairs, const float *still, size_t bin,
                            double low, double high, level *at) {
     /* Column c of the detector is bin coordinate (c + 0.5) / bin - 0.5. */
@@ -163,7 +162,7 @@ out:
     return status;
 }
 
-/* R over the lags, of one row or (row = rows) of all. */
+/* R over the lags, of one row, or of all rows if row = rows. */
 static void agreement(const level *at, size_t row, double *curve) {
     size_t lags = at->lags, from = row < at->rows->rows ? row : 0;
     size_t to = row < at->rows->rows ? row + 1 : at->rows->rows;
@@ -177,7 +176,7 @@ static void agreement(const level *at, size_t row, double *curve) {
         }
     }
     for (size_t l = 0; l < lags; l++) most = fmax(most, norm[l]);
-    /* A sliver of an overlap, empty on both sides, agrees with anything: it is held against it. */
+    /* A narrow overlap that is empty on both sides agrees with anything. The added constant keeps R small there. */
     for (size_t l = 0; l < lags; l++) curve[l] = most > 0 ? curve[l] / (norm[l] + 0.1 * most) : 0;
 }
 
@@ -191,10 +190,11 @@ static size_t peak_of(const double *curve, size_t from, size_t to) {
 
 typedef struct peak {
     double column, height, second;
-    double chance; /* the standard deviation of R there when nothing agrees */
+    double chance; /* standard deviation of R at the peak if nothing agrees */
 } peak;
 
-/* Of R at lag l: after smoothing, white noise has an independent sample every so many columns. */
+/* Standard deviation of R at lag l if nothing agrees. After smoothing, white noise has one independent sample in
+ * `apart` columns. */
 static double chance_at(const level *at, size_t l) {
     double w = (double)at->width - 2 * (double)at->reach;
     double m = (double)at->first + (double)l - 2 * (double)at->reach;
@@ -209,7 +209,7 @@ static double column_of(const level *at, const double *curve, size_t l) {
     return (m / 2 + 0.5) * (double)at->bin - 0.5;
 }
 
-/* The highest peak, and what comes next elsewhere; curve[2 lags] is scratch. */
+/* Finds the highest peak and the highest value away from it. curve[2 lags] is scratch. */
 static peak find_peak(const level *at, double *curve) {
     agreement(at, at->rows->rows, curve);
     size_t l = peak_of(curve, 0, at->lags);
@@ -221,7 +221,7 @@ static peak find_peak(const level *at, double *curve) {
     return best;
 }
 
-/* Every row's own peak near the common one. */
+/* Finds the peak of each row near the common peak. */
 static void peaks_of_rows(const level *at, const peak *common, double *curve, double *each) {
     for (size_t r = 0; r < at->rows->rows; r++) {
         agreement(at, r, curve);
@@ -266,7 +266,8 @@ out:
     return status;
 }
 
-/* Less what stands still, which stripes are, where both halves of a turn are there; as a whole where that does not say more. */
+/* Searches with the stationary mean subtracted, which removes stripes, if the views cover both halves of a turn. If
+ * that is not sure enough, searches the unchanged rows as well and keeps the more confident answer. */
 static qb_status search_both(const qb__center_rows *rows, const qb__center_pairs *pairs, qb__center_answer *answer,
                              double *each) {
     const double SURE = 0.5;

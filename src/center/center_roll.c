@@ -12,9 +12,9 @@ struct qb__roll_reader {
     qb__rolled_rows rolled;
     qb__resampler *resampler;
     char **scratch;             /* [thread] */
-    qb__prep_counts *counts;    /* [thread] dropped: the volume's rows are counted when it is made */
+    qb__prep_counts *counts;    /* [thread], ignored: the rows of the volume are counted when it is reconstructed */
     char *raw;                  /* a block of views */
-    size_t block, first, bytes; /* views; the first; bytes a view */
+    size_t block, first, bytes; /* views in a block; first view of the block; bytes of a view */
     size_t row;
     float *sinogram;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which detector rows are looked at, and what they hold. */
+/* Chooses the detector rows and loads them. */
 #include "center/center.h"
 
 #include <math.h>
@@ -34,14 +34,13 @@ qb_status qb__center_choose(const char *text, const qb_scan_info *info, qb__cent
     return QB_OK;
 }
 
-/* What is held at most, in rows' worth of line integrals: the rows, five more while registering,
- * and the packed trial slices, which are small beside wide rows only. */
+/* Memory held at most, as a multiple of the line integrals of one row: the rows, five more for registration, and the
+ * packed trial slices, which are small only if rows are wide. */
 static double rows_held(size_t rows, const qb_scan_info *info) {
     return (double)rows * (info->columns <= 1024 ? 2.5 : 1.5) + 5;
 }
 
-/* Rows are dropped, evenly, until all fits into half of what the process may take. */
-/* What the process holds besides. */
+/* Bytes that the process holds in addition. */
 static double held(const qb_scan_info *info, const qb_env *env) {
     return (double)qb__held_bytes(
         &(qb__held){.threads = env && env->threads > 0 ? env->threads : qb__cpu_count(), .scan = info});
@@ -66,7 +65,7 @@ void qb__center_fit(qb__center_chosen *c, const qb_scan_info *info, const qb_env
     c->rows = keep;
 }
 
-/* The range of all but the outermost hundredths, from a few thousand samples. */
+/* Range of the values without the lowest and highest hundredth, from a few thousand samples. */
 static double contrast(const float *sinogram, size_t count) {
     enum { SAMPLES = 4096 };
     float sample[SAMPLES];
@@ -77,7 +76,7 @@ static double contrast(const float *sinogram, size_t count) {
     return (double)top - (double)qb__float_at(sample, high + 1, low);
 }
 
-/* Rows of next to nothing beside others only bring noise: drop them, keeping the order. */
+/* Rows with far less contrast than others only add noise: drop them and keep the order. */
 static void drop_empty_rows(float *sinograms, size_t size, qb__center_chosen *c) {
     double each[QB__CENTER_ROWS], most = 0;
     for (size_t r = 0; r < c->rows; r++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* With the right axis a slice is made of few grey levels; with a wrong one edges tear into arcs and
- * the histogram smears. Its entropy over trial axes has a narrow dip at the right one, on top of
- * slow trends (the object wanders out of the picture); it is the dip that is sought, not the least
- * value. First at about a hundred columns over the whole range, then finer around the deepest dip.
- */
+/* With the right axis a slice has few grey levels. With a wrong axis, edges smear into arcs and the histogram widens.
+ * The entropy over trial axes has a narrow dip at the right one, on top of slow trends that arise because the object
+ * moves out of the picture. So the deepest dip is searched, not the smallest value: first over the whole range at about
+ * a hundred columns, then at a finer resolution around the deepest dip. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@ enum {
     COARSE_COLUMNS = 128,
     FINE_COLUMNS = 256,
     NEAR = 3,
-    FAR = 16, /* of a dip, in steps of half a coarse column: where its surroundings are */
+    FAR = 16, /* the surroundings of a dip lie NEAR to FAR steps away; a step is half a coarse column */
 };
 
 static double median(const double *values, size_t count) {
@@ -28,8 +27,7 @@ static double median(const double *values, size_t count) {
     return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* How far curve[at] lies below its surroundings on the lower of the two sides; 0 too near an end.
- */
+/* How far curve[at] lies below its surroundings, on the side where they are lower; 0 too near an end. */
 static double dip(const double *curve, size_t count, size_t at) {
     size_t from = at > FAR ? at - FAR : 0, to = at + FAR < count ? at + FAR + 1 : count;
     if (at < from + NEAR + 2 || to < at + NEAR + 3) return 0;
@@ -38,7 +36,7 @@ static double dip(const double *curve, size_t count, size_t at) {
     return fmin(left, right) - curve[at];
 }
 
-/* The mean over the rows. */
+/* Averages the entropy over the rows. */
 static void pool_rows(const double *entropy, size_t rows, size_t count, size_t picked, double *curve) {
     memset(curve, 0, count * sizeof *curve);
     for (size_t r = 0; r < rows; r++) {
@@ -93,7 +91,7 @@ static found deepest_dip(const qb__center_rows *rows, const sweep *s, double bin
     return best;
 }
 
-/* The rows in which the dip is deepest, as many as the work allows. */
+/* Picks the rows in which the dip is deepest, as many as the time allows. */
 static void pick_rows(const sweep *s, const found *best, size_t rows, size_t most, unsigned char *pick) {
     memset(pick, 0, rows);
     for (size_t n = 0; n < most && n < rows; n++) {
@@ -118,16 +116,16 @@ static size_t least(const double *curve, size_t count) {
     return best;
 }
 
-/* Where the dip is, in steps. Over half a turn its bottom is narrow and even: the vertex of the
- * lowest three. Over a full turn it may be flat or have two bottoms, but is the same on both sides:
- * the place about which the curve mirrors best. */
+/* Position of the minimum, in steps. Over half a turn the minimum is narrow and symmetric: take the vertex of the
+ * parabola through the lowest three values. Over a full turn it may be flat or double, but the curve is symmetric: take
+ * the position about which it mirrors best. */
 static double bottom(const double *curve, size_t count, bool full_turn) {
     size_t low = least(curve, count);
     if (!full_turn) {
         if (low == 0 || low + 1 >= count) return (double)low;
         return (double)low + qb__center_vertex(curve[low - 1], curve[low], curve[low + 1]);
     }
-    /* Twice the place, so that it may lie between two steps. */
+    /* `twice` is twice the position, so that the position may lie between two steps. */
     enum { REACH = 8, AROUND = 8 };
     double cost[2 * AROUND + 1], best = INFINITY;
     size_t middle = count - 1, at = 0;
@@ -149,10 +147,10 @@ static double bottom(const double *curve, size_t count, bool full_turn) {
 }
 
 typedef struct place {
-    double column, depth; /* of the dip below the middle value of the axes tried */
+    double column, depth; /* depth: of the dip below the median of the curve */
 } place;
 
-/* Around *at in steps of one column of this bin, then of a quarter. */
+/* Searches around *at in steps of one binned column, then of a quarter of it. */
 static qb_status refine(const qb__center_rows *rows, const unsigned char *pick, size_t picked, size_t bin, double reach,
                         bool full_turn, place *at) {
     qb__center_trial *trial;
@@ -176,7 +174,7 @@ out:
 
 static size_t bin_for(size_t columns, size_t most) { return (columns + most - 1) / most; }
 
-/* How many rows the fine search can afford: some seconds of one core. */
+/* Number of rows that the fine search can afford in some seconds of one core. */
 static size_t affordable(const qb__center_rows *rows, size_t bin) {
     const double UPDATES = 8e9, AXES = 40;
     double width = (double)(rows->columns / bin), views = fmin((double)rows->views, 3 * width);
@@ -184,7 +182,7 @@ static size_t affordable(const qb__center_rows *rows, size_t bin) {
     return most < 1 ? 1 : most < (double)rows->rows ? (size_t)most : rows->rows;
 }
 
-/* Do at least half of the views have an opposite? */
+/* Tells whether at least half of the views have an opposite view. */
 static qb_status turns_fully(const qb__center_rows *rows, bool *full_turn) {
     qb__center_pairs pairs;
     qb_status status = qb__center_pairs_find(rows->angles, rows->views, 1, &pairs);

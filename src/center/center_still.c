@@ -49,7 +49,7 @@ out:
     return status;
 }
 
-/* The mean of the rows between two columns. */
+/* Mean over the rows, interpolated between two columns. */
 static double at(const qb__center_rows *rows, const float *still, double column) {
     const size_t k = (size_t)column;
     const double part = column - (double)k;
@@ -61,8 +61,9 @@ static double at(const qb__center_rows *rows, const float *still, double column)
     return sum / (double)rows->rows;
 }
 
-/* A shift by d makes the difference between the mean f and its mirror image 2 d f': least squares of d by that. What differs is taken as means of some
- * columns: white noise counts little then, stripes that are as wide count in full. */
+/* Let f be the mean and g its mirror image. An axis that is wrong by d columns changes f - g by 2 d f'. So the
+ * least-squares estimate of d has the standard deviation sqrt(mean square of f - g / (4 sum f'^2)). f - g is averaged
+ * over blocks of WIDE columns: then white noise counts little, but stripes of that width count in full. */
 double qb__center_uneven(const qb__center_rows *rows, const float *still, double column) {
     enum { WIDE = 8 };
     const double last = (double)rows->columns - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* By how much the detector is turned in its plane, from the columns that the axis has in each row. */
+/* Finds the rotation of the detector in its plane from the column that the axis has in each row. */
 #include "center/center.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@
 
 static const double DEGREES = 57.295779513082321;
 
-/* Degrees by which the level rows' detector is still turned, from a straight line through the rows' own columns:
- * NAN unless it rises by `least` pixels and leaves at most that share of their variance. */
+/* Degrees by which the detector is still turned, from a straight line through the axis columns of the rows. NAN unless
+ * the line rises by at least `least` pixels and leaves at most the fraction `scatter` of the variance. */
 static double residual(const qb__center_chosen *c, const double *each, double least, double scatter) {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
     for (size_t r = 0; r < c->rows; r++) {
@@ -28,10 +28,11 @@ static double residual(const qb__center_chosen *c, const double *each, double le
     if (n < 3 || !(sxx > 0)) return NAN;
     double slope = sxy / sxx, rise = slope * (double)(c->row[c->rows - 1] - c->row[0]);
     if (fabs(rise) < least || syy - sxy * slope > scatter * syy) return NAN;
-    return -atan(slope) * DEGREES; /* turned to the right, the axis leans to the left */
+    return -atan(slope) * DEGREES; /* if the detector is turned to the right, the axis leans to the left */
 }
 
-/* What rows show at a tilt: those chosen, and as many between them, `sets` times. */
+/* Measures the remaining tilt after a correction by `tilt`, from the chosen rows and sets - 1 more rows between each
+ * two of them. */
 static qb_status look(const qb__center_leaning *l, double tilt, size_t sets, double *more) {
     const qb__center_chosen *chosen = l->chosen;
     const size_t apart = (chosen->row[chosen->rows - 1] - chosen->row[0]) / (chosen->rows - 1);
@@ -58,8 +59,8 @@ out:
     return status;
 }
 
-/* What two-dimensional pictures show at a tilt that is nearly right: of rows of interest, and between them, each with
- * its two neighbours. */
+/* Measures the remaining tilt from two-dimensional images, for a tilt that is nearly right: at rows over the chosen
+ * range, each with its two neighbours. */
 static qb_status look_closely(const qb__center_leaning *l, const qb__center_pairs *pairs, double tilt, double column,
                               double *more) {
     enum { PLACES = 12 };
@@ -74,7 +75,7 @@ static qb_status look_closely(const qb__center_leaning *l, const qb__center_pair
         const size_t row = qb__smaller(qb__larger(first + i * (last - first) / (PLACES - 1), 1), rows - 2);
         qb__center_chosen c = {.rows = 3, .row = {row - 1, row, row + 1}};
         QB__TRY(qb__center_load(l->scan, l->steps, &hushed, l->rows->pool, &roll, &c, (float *)l->rows->sinograms));
-        if (c.rows < 3) continue; /* of next to nothing */
+        if (c.rows < 3) continue; /* rows with hardly any contrast were dropped */
         qb__center_turn_add(l->rows->sinograms, l->info->views, l->info->columns, pairs, qb__roll_column(&roll, column),
                             (double)row - ((double)rows - 1) / 2, &turn);
     }
@@ -84,10 +85,11 @@ out:
     return status;
 }
 
-/* From what the rows' own columns came to; left as it is where pictures show nothing, or go far away. */
+/* Improves the tilt that the columns of the rows gave. It stays if images show nothing or lead far away. */
 static qb_status refine(const qb__center_leaning *l, qb_center_result *result) {
     enum { TIMES = 5 };
-    const double ENOUGH = 0.01, FAR = 3; /* pixels, from the first row to the last; times the tilt found */
+    /* ENOUGH: pixels over the height of the detector; FAR: multiple of the tilt found */
+    const double ENOUGH = 0.01, FAR = 3;
     const double rows = (double)l->info->rows;
     qb__center_pairs pairs;
     double tilt = result->tilt, more = NAN;
@@ -104,21 +106,22 @@ static qb_status refine(const qb__center_leaning *l, qb_center_result *result) {
     return status;
 }
 
-/* A row's own column is good to some tenths of a pixel: the less they differ, the more of them are asked. */
+/* The column of a row is accurate to some tenths of a pixel. So the smaller the tilt is, the more rows are needed. */
 static size_t sets_for(const qb__center_chosen *c, double tilt) {
     const double rise = fabs(tilt) / DEGREES * (double)(c->row[c->rows - 1] - c->row[0]), wanted = 8 / fmax(rise, 1);
     return (size_t)fmin(ceil(wanted * wanted / (double)c->rows), 6);
 }
 
-/* Rows that are not level mix slices, and what an object is like there moves their columns: the angle that they
- * show is put right, and what is left of it measured, by secants, until little is. */
+/* Rows that are not level mix slices, and the shape of the object there shifts their columns. So the measured angle is
+ * corrected, the rest is measured again, and secant steps repeat this until the rest is small. */
 static qb_status measure(const qb__center_leaning *l, const double *each, double known, qb_center_result *result) {
     enum { TIMES = 8 };
-    const double SOME = 0.25, ENOUGH = 0.02; /* pixels, from the first row to the last */
+    const double SOME = 0.25, ENOUGH = 0.02; /* pixels over the height of the detector */
     double more = residual(l->chosen, each, SOME, 0.3);
     result->tilt = NAN;
     if (isnan(more)) return QB_OK;
-    double before = known, tilt = known + more, shown = more; /* at `before` rows showed that much more */
+    /* `shown`: the remaining tilt that rows showed at `before` */
+    double before = known, tilt = known + more, shown = more;
     for (int i = 0; i < TIMES; i++) {
         qb_status status = look(l, tilt, sets_for(l->chosen, tilt - known), &more);
         if (status != QB_OK || isnan(more)) return status;
@@ -126,7 +129,7 @@ static qb_status measure(const qb__center_leaning *l, const double *each, double
             result->tilt = tilt + more;
             return QB_OK;
         }
-        const double rate = (shown - more) / (tilt - before); /* 1 where rows show all of it */
+        const double rate = (shown - more) / (tilt - before); /* 1 if rows show the full tilt */
         const double next = tilt + more / fmin(fmax(rate, 0.1), 2);
         if (!(fabs(next) < 45)) return QB_OK;
         before = tilt, shown = more, tilt = next;

@@ -16,32 +16,31 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* A small disc always lies in the field of view but misses what is far from the axis; a large one
- * sees the object's rim. Neither alone is right for all objects, their sum is. */
+/* A small disc always lies in the field of view but misses the outer part of the object; a large disc includes its rim.
+ * Neither is right for all objects, so their entropies are added. */
 enum { DISCS = 3, GREY_LEVELS = 256, OUTSIDE = DISCS };
-static const double disc_radius[DISCS] = {0.25, 0.35, 0.45}; /* of the width */
+static const double disc_radius[DISCS] = {0.25, 0.35, 0.45}; /* radii in parts of the width */
 
 struct qb__center_trial {
     const qb__center_rows *rows;
-    size_t bin, width, pad; /* the width before `pad` columns are added on either side */
-    size_t views;           /* after averaging */
-    size_t *order, *start;  /* views start[v] .. start[v + 1] of order[] make one */
+    size_t bin, width, pad; /* width: number of binned columns, before `pad` columns are added on either side */
+    size_t views;           /* number of views after averaging */
+    size_t *order, *start;  /* averaged view v is made of views order[start[v]] .. order[start[v + 1] - 1] */
     double *angles, *ax, *ay;
     float *weights;
     qb__filter *filter;
     const qb__bp_parallel_variant *variant;
-    qb__bp_parallel_problem problem; /* without h0 */
+    qb__bp_parallel_problem problem; /* h0 is set for each trial axis */
     unsigned lanes;
     size_t view_bytes, side;
-    size_t packed_rows, *packed_row; /* the rows picked */
+    size_t packed_rows, *packed_row; /* the chosen rows */
     char *packed;
-    unsigned char *zone; /* [side][side] the smallest disc a pixel lies in, OUTSIDE = none */
+    unsigned char *zone; /* [side][side], index of the smallest disc that contains the pixel; OUTSIDE: none */
     size_t worker_bytes;
     char *workers;
 };
 
-/* Neighbours in angle, over the full turn, become one view as long as they span less than `span`.
- */
+/* Averages views at neighbouring angles, over the full turn, as long as they span less than `span`. */
 static qb_status group_views(qb__center_trial *t, double span) {
     size_t n = t->rows->views;
     qb__direction *list;
@@ -85,8 +84,7 @@ static qb_status choose_kernel(qb__center_trial *t) {
         t->ay[v] = sin(t->angles[v]);
     }
     t->side = (size_t)(2 * disc_radius[DISCS - 1] * (double)t->width) + 1;
-    /* h0 is only looked at when a kernel runs; any array of the right size lets them be compared.
-     */
+    /* h0 is read only when a kernel runs; to compare kernels, any array of the right size will do. */
     t->problem = (qb__bp_parallel_problem){.views = t->views,
                                            .columns = t->width + 2 * t->pad,
                                            .nx = t->side,
@@ -123,12 +121,12 @@ static qb_status draw_zones(qb__center_trial *t) {
     return QB_OK;
 }
 
-/* What one worker holds: h0, the picture, and the kernel's or the filter's scratch. */
+/* Scratch of one worker: h0, the picture, and the scratch of the kernel or of the filter. */
 static size_t align64(size_t bytes) { return (bytes + 63) / 64 * 64; }
 static size_t picture_bytes(const qb__center_trial *t) { return align64(t->side * t->side * sizeof(float)); }
 static size_t h0_bytes(const qb__center_trial *t) { return align64(t->views * sizeof(double)); }
 
-/* One averaged, binned view with the detector's ends continued over the padding. */
+/* Averages and bins the views of one group; the end values are repeated over the padding. */
 static void gather(const qb__center_trial *t, size_t row, size_t view, float *binned, float *out) {
     size_t columns = t->rows->columns, w = t->width, first = t->start[view];
     size_t end = t->start[view + 1];
@@ -215,7 +213,7 @@ void qb__center_trial_destroy(qb__center_trial *t) {
     qb__free(t);
 }
 
-/* Does the tile reach into the largest disc? */
+/* Tells whether the tile overlaps the largest disc. */
 static bool tile_matters(const qb__center_trial *t, size_t x0, size_t x1, size_t y0, size_t y1) {
     double middle = ((double)t->side - 1) / 2, radius = disc_radius[DISCS - 1] * (double)t->width;
     double x = fmin(fmax(middle, (double)x0), (double)x1 - 1) - middle;
@@ -253,7 +251,7 @@ typedef struct scale {
 struct entropy_job {
     const qb__center_trial *t;
     const double *axes;
-    size_t count, samples, sampled, stride; /* sampled: axes that set the grey scale */
+    size_t count, samples, sampled, stride; /* sampled: number of axes that set the grey scale */
     float *sample;                          /* [slot][sampled][samples] */
     scale *scales;                          /* [slot] */
     double *entropy;                        /* [row][axis] */
@@ -272,7 +270,7 @@ static void sample_task(void *context, size_t task, int worker) {
     while (n < job->samples) sample[n] = n ? sample[n - 1] : 0, n++;
 }
 
-/* All but the outermost thousandths, and a quarter more on either side. */
+/* The range of values without the lowest and highest thousandth, widened by a quarter on either side. */
 static void set_scale(struct entropy_job *job, size_t slot) {
     size_t n = job->sampled * job->samples;
     float *values = job->sample + slot * n;
@@ -282,7 +280,7 @@ static void set_scale(struct entropy_job *job, size_t slot) {
     job->scales[slot] = (scale){low - more, high + more};
 }
 
-/* Each pixel shares itself between the two nearest greys, so that the entropy is smooth. */
+/* Each pixel is divided between the two nearest grey levels, so that the entropy changes smoothly. */
 static void histogram(const qb__center_trial *t, const float *picture, scale grey,
                       double counts[DISCS][GREY_LEVELS + 1]) {
     float shares[DISCS + 1][GREY_LEVELS + 1] = {{0}};

@@ -4,20 +4,18 @@
 
 #include "center/center.h"
 
-/* Reconstruct the same rows for many trial axes, at a reduced size, and take each picture's
- * entropy. The rows are filtered and packed once; an axis is only an offset of the column
- * coordinate. */
+/* Reconstructs the same rows for many trial axes, at reduced size, and computes the entropy of each picture. The rows
+ * are filtered and packed once; a trial axis only changes the offset of the column coordinate. */
 typedef struct qb__center_trial qb__center_trial;
 
-/* `bin` columns become one. Neighbouring views within half a turn / width / `per_width` of another
- * are averaged. pick[row] != 0 chooses rows; NULL = all. */
+/* `bin` columns are averaged into one. Views are averaged if their angles span less than pi / (width * per_width).
+ * pick[row] != 0 chooses rows; NULL: all rows. */
 qb_status qb__center_trial_create(const qb__center_rows *rows, const unsigned char *pick, size_t bin, double per_width,
                                   qb__center_trial **trial);
 void qb__center_trial_destroy(qb__center_trial *trial); /* NULL-safe */
 
-/* For each of `count` axes, in columns of the detector, entropy[row][axis]: in nats, the sum over
- * three concentric discs. The grey scale is the same for all axes of a call. Rows not picked
- * read 0. */
+/* Computes entropy[row][axis] for `count` axes, in columns of the detector: in nats, the sum over three concentric
+ * discs. All axes of a call have the same grey scale. The entropy of rows that are not chosen is 0. */
 qb_status qb__center_trial_entropy(qb__center_trial *trial, const double *axes, size_t count, double *entropy);
 
 #endif

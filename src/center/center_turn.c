@@ -14,13 +14,13 @@ static view_of at(const float *sinograms, size_t views, size_t columns, size_t v
     return v;
 }
 
-/* Smoothed over a column, as what is derived is; 0 < k < columns - 1. */
+/* A value smoothed over three columns; the derivatives are differences of such values. 0 < k < columns - 1. */
 static double value(const view_of *v, int row, size_t k) {
     const float *x = v->row[row] + k;
     return 0.25 * (double)x[-1] + 0.5 * (double)x[0] + 0.25 * (double)x[1];
 }
 
-/* At a place between two columns. */
+/* The value at a position between two columns. */
 static double between(const view_of *v, int row, double place) {
     const size_t k = (size_t)place;
     const double part = place - (double)k;

@@ -4,21 +4,21 @@
 
 #include "center/center_pairs.h"
 
-/* Views half a turn apart, one of them mirrored about the axis at column c, are the same picture turned by twice the
- * angle that the detector is still turned by: to first order
+/* Views half a turn apart, one of them mirrored about the axis at column c, show the same image turned by twice the
+ * remaining rotation e of the detector. To first order
  *     a - b = 2 e (z dM/dx - x dM/dz) + 2 s dM/dx,     M = (a + b) / 2,
- * with x from the axis, z from the middle row, and s what c is off by. Unlike the rows' own columns, in which only the
- * first term with its z shows, this sees how edges move up on one side and down on the other; a nearly round object
- * has few others. e and s are the least squares over all that is added. */
+ * with x from the axis, z from the middle row, and s the error of c. The columns of single rows show only the term with
+ * z. This fit also sees edges that move up on one side and down on the other; a nearly round object has few other
+ * edges. e and s are the least-squares solution over all added pairs. */
 typedef struct qb__center_turn {
     double ss, se, ee, s, e;
 } qb__center_turn;
 
-/* sinograms[3][views][columns] of three neighbouring rows, the middle one so many rows above the detector's middle; the
- * axis at `column`. */
+/* Adds sinograms[3][views][columns] of three neighbouring rows. The middle one lies `above` rows above the middle of
+ * the detector. The axis is at `column`. */
 void qb__center_turn_add(const float *sinograms, size_t views, size_t columns, const qb__center_pairs *pairs,
                          double column, double above, qb__center_turn *turn);
-/* e in radians; NAN where nothing shows it. */
+/* e in radians; NAN if the data do not determine it. */
 double qb__center_turn_angle(const qb__center_turn *turn);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The curve of --hardening from the scan of an object of one material: where its slices say how far a ray goes through it, the line
- * integrals p + A p^2 + B p^3 must be in proportion to that length (Herman, Phys. Med. Biol. 24 (1979) 81). A, B and the
- * attenuation of thin layers follow by least squares. The slice is made anew from what the curve makes of the lines. */
+/* Finds the curve of --hardening from a scan of an object of one material. The reconstructed slices give the path
+ * length of each ray in the object, and p + A p^2 + B p^3 must be proportional to that length (Herman, Phys. Med. Biol.
+ * 24 (1979) 81). Least squares give A, B and the attenuation of thin layers. The slice is then reconstructed again from
+ * the corrected line integrals. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,13 +19,13 @@
 enum { MOST_COLUMNS = 256, MOST_VIEWS = 360, MOST_ROWS = 5, ROUNDS = 3, BINS = 64 };
 
 typedef struct fit {
-    double a, b, mu; /* mu: line integral of a column's length of thin material */
-    double rms;      /* of what is left, over the largest line integral */
+    double a, b, mu; /* mu: line integral per column of path length in thin material */
+    double rms;      /* root mean square of the residuals, relative to the largest corrected line integral */
     double loss;     /* relative amount by which the line integral of the longest path is too small */
     double most;     /* largest line integral */
 } fit;
 
-/* Mean line integral and length of the rays of like length. */
+/* Sums over the rays of similar length: line integrals, path lengths, number of rays, squares of the integrals. */
 typedef struct curve {
     double p[BINS], length[BINS], count[BINS], square[BINS];
 } curve;
@@ -32,7 +33,7 @@ typedef struct curve {
 static double bent(const fit *f, double p) { return p + p * p * (f->a + f->b * p); }
 
 static void collect(const qb__hardening_row *row, const double *lines, double longest, curve *c) {
-    const double EDGE = 2; /* columns: shorter paths are edges */
+    const double EDGE = 2; /* in columns: shorter paths lie at edges of the object */
     for (size_t i = 0; i < row->views * row->columns; i++) {
         const double length = row->lengths[i];
         if (length < EDGE || length < 0.02 * longest) continue;
@@ -41,7 +42,7 @@ static void collect(const qb__hardening_row *row, const double *lines, double lo
     }
 }
 
-/* Gauss with pivots, 3 x 3; false where it is singular. */
+/* Solves 3 x 3 equations by Gauss elimination with pivoting; false if singular. */
 static bool solve(double m[3][4], double x[3]) {
     for (int i = 0; i < 3; i++) {
         int best = i;
@@ -62,7 +63,8 @@ static bool solve(double m[3][4], double x[3]) {
     return true;
 }
 
-/* mu length - A p^2 - B p^3 = p, each class of lengths with the weight of its rays' number up to some. */
+/* Least squares of mu length - A p^2 - B p^3 = p. The weight of a class of lengths is the number of its rays, limited
+ * to ENOUGH. */
 static bool solve_fit(const curve *c, fit *f) {
     const double ENOUGH = 200;
     double m[3][4] = {{0}}, x[3], most = 0, longest = 0;
@@ -90,7 +92,7 @@ static bool solve_fit(const curve *c, fit *f) {
     return f->mu > 0;
 }
 
-/* Rows of few columns and views, of which the caller frees `lines`. */
+/* Reduces a row to few columns and views. The caller frees out->lines. */
 static qb_status reduce(const qb__center_rows *rows, size_t which, size_t each, size_t bin, qb__hardening_row *out) {
     const size_t views = qb__ceil_div(rows->views, each), columns = rows->columns / bin;
     const qb_status status = qb__alloc(views * columns, sizeof(double), &out->lines);
@@ -106,7 +108,8 @@ static qb_status reduce(const qb__center_rows *rows, size_t which, size_t each, 
     return status;
 }
 
-/* The views' lines as the curve makes them, their lengths, and what they add to the next curve. */
+/* Corrects the line integrals of one row by the present curve, computes the path lengths, and adds both to the next
+ * curve. */
 static qb_status look_at_row(const qb__center_rows *rows, size_t which, size_t each, const fit *f, double axis,
                              const double *angles, curve *c) {
     const size_t bin = qb__ceil_div(rows->columns, MOST_COLUMNS);
@@ -165,7 +168,7 @@ out:
     return status;
 }
 
-enum { FIRST_RESULT = sizeof(qb_hardening_result) }; /* the first version's bytes */
+enum { FIRST_RESULT = sizeof(qb_hardening_result) }; /* bytes of the first version of the structure */
 
 qb_status qb_hardening_find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
                             const qb_env *env, qb_hardening_result *result) {

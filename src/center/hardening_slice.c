@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How far each ray goes through an object of one material: from a small slice in double precision. */
+/* Computes the path length of each ray in an object of one material, from a small slice in double precision. */
 #include "center/hardening_slice.h"
 
 #include <math.h>
@@ -12,14 +12,14 @@ enum { BINS = 256 };
 
 typedef struct slice {
     const qb__hardening_row *row;
-    size_t side; /* of the slice, in columns */
+    size_t side; /* side of the slice, in columns */
     double middle;
     double *filtered; /* [view][column] */
     double *values;   /* [side][side] */
     double threshold;
 } slice;
 
-/* Ramp filter of Ramachandran and Lakshminarayanan (1971), by its definition. */
+/* Ramp filter of Ramachandran and Lakshminarayanan (1971), computed in space by its definition. */
 static void filter_view(void *context, size_t view, int worker) {
     slice *s = context;
     const size_t n = s->row->columns;
@@ -56,7 +56,7 @@ static void back_project(void *context, size_t y, int worker) {
     }
 }
 
-/* The value that parts the histogram into two classes of the least variance. */
+/* The threshold that divides the histogram into two classes of the least variance within them. */
 static double otsu(const slice *s) {
     double low = INFINITY, high = -INFINITY, count[BINS] = {0}, all = 0, sum = 0, below = 0, weighed = 0, best = -1;
     size_t where = 0;
@@ -74,7 +74,7 @@ static double otsu(const slice *s) {
     return low + ((double)where + 0.5) * (high - low) / (BINS - 1);
 }
 
-/* Outside 0, inside 1, and in between at its edge, so that paths do not jump. */
+/* 0 outside the object, 1 inside, and a value between at its edge, so that path lengths change continuously. */
 static double share_of(const slice *s, double x, double y) {
     if (!(x >= 0) || !(y >= 0) || x > (double)s->side - 1 || y > (double)s->side - 1) return 0;
     const size_t i = x >= (double)s->side - 1 ? s->side - 2 : (size_t)x;

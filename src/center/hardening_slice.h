@@ -10,10 +10,11 @@ typedef struct qb__hardening_row {
     double axis;          /* column of the axis */
     const double *angles; /* [views] radians */
     double *lines;        /* [view][column] line integrals, in any unit */
-    double *lengths;      /* [view][column] of the path in the object, in columns; 0 outside of it */
+    double *lengths;      /* [view][column] length of the path in the object, in columns; 0 outside the object */
 } qb__hardening_row;
 
-/* Sets lengths: a slice is reconstructed from `lines`, is the object where it is above its threshold (Otsu, 1979), and is projected. */
+/* Sets lengths: reconstructs a slice from `lines`, takes values above its threshold (Otsu, 1979) as the object, and
+ * projects the object. */
 qb_status qb__hardening_lengths(qb__hardening_row *row, qb__pool *pool);
 
 #endif

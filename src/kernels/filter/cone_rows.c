@@ -10,16 +10,17 @@
 #include "geometry/vector.h"
 #include "kernels/macros.h"
 
-/* As in cone_rows.cl. */
+/* The same values as in cone_rows.cl. */
 enum { MAP_NUMBERS = 16, VIEW_NUMBERS = 12, ITEMS = 256, TAP_NUMBERS = (QB__RESAMPLE_PHASES + 2) * QB__RESAMPLE_TAPS };
 
 struct qb__cone_rows {
-    size_t views, rows, lines, measured, width; /* `lines`: the detector's rows */
+    /* lines: detector rows; measured, width: columns of the input and of the output */
+    size_t views, rows, lines, measured, width;
     qb__program *program;
     qb__kernel *kernel;
     size_t items;
-    qb__memory *taps, *maps, *weights; /* the former two NULL where nothing is read anew */
-    qb__memory *shares;                /* of a scan with gaps; else NULL */
+    qb__memory *taps, *maps, *weights; /* taps and maps are NULL if rows are not resampled */
+    qb__memory *shares;                /* redundancy weights of a scan with gaps, else NULL */
     float span, low, high;
 };
 
@@ -30,7 +31,8 @@ const char *qb__cone_rows_unfit(const qb__device_info *info) {
 
 static bool has_shares(const qb__cone_weights *weights) { return weights->kind == QB_REDUNDANCY_GAPS; }
 
-/* Of each view: an upright detector's of each column, else of fan angles, evenly from the lowest to the highest. */
+/* Number of redundancy weights of a view: one for each column of a vertical detector, else one for each of ANGLES
+ * evenly spaced fan angles. */
 static size_t shares_of(const qb__cone_rows_plan *plan) {
     enum { ANGLES = 2048 };
     return !has_shares(plan->weights) ? 0 : plan->weights->vertical ? plan->geometry->columns : ANGLES;
@@ -72,12 +74,12 @@ static qb_status upload(qb__device *device, qb__queue *queue, const void *bytes,
     qb_status status;
     QB__TRY(qb__memory_create(device, count, memory));
     QB__TRY(qb__memory_upload(queue, *memory, 0, bytes, count));
-    QB__TRY(qb__queue_finish(queue)); /* the caller frees them */
+    QB__TRY(qb__queue_finish(queue)); /* the caller frees the bytes */
 out:
     return status;
 }
 
-/* The fan angles of all pixels lie between those of the corners. */
+/* The fan angles of all pixels lie between those of the corner pixels. */
 static void find_fan(const qb_geometry *g, float *low, float *high) {
     double least = INFINITY, most = -INFINITY;
     for (size_t v = 0; v < g->views; v++)
@@ -135,7 +137,7 @@ out:
     return status;
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 static qb_status build(qb__device *device, const qb__cone_rows_plan *plan, qb__cone_rows *rows) {
     const size_t most = qb__device_info_of(device)->group_size;
@@ -196,7 +198,7 @@ void qb__cone_rows_destroy(qb__cone_rows *rows) {
     qb__free(rows);
 }
 
-/* ---- a block ---- */
+/* ---- run a block ---- */
 
 static qb_status check(const qb__cone_rows *rows, const qb__cone_rows_block *b, const qb__memory *lines,
                        const qb__memory *out) {

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Line integrals of a cone beam -> what is filtered: rows of the upright detector, read between the pixels of a turned or
- * bent one (RESAMPLED; geometry/virtual_detector.c, ops/resample.c say how and why), times what each pixel of each view weighs
- * (geometry/cone_weights.c), zeros beside them. A group makes one row, which stands in the output while it is made.
- * Places on the detector are in double precision, as on the CPU: in single they are off by a thousandth of a pixel. */
+/* Converts line integrals of a cone beam to the rows that are filtered. For a tilted or curved detector (RESAMPLED),
+ * rows of the virtual detector are interpolated (see geometry/virtual_detector.c and ops/resample.c). Each pixel is
+ * multiplied by its weight (geometry/cone_weights.c), and zeros are added on both sides. A group makes one row and
+ * keeps it in the output buffer meanwhile. Positions on the detector are computed in double precision, as on the CPU:
+ * in single precision they would be wrong by a thousandth of a pixel. */
 #define LINE GLOBAL
 #ifndef COLUMNS
-#define COLUMNS 64  /* of a row between the zeros */
-#define BEFORE 0    /* zeros before it, */
-#define WIDTH 64    /* and all of it */
-#define MEASURED 64 /* columns of the line integrals, */
+#define COLUMNS 64  /* columns of a row without the added zeros */
+#define BEFORE 0    /* zeros added before the row */
+#define WIDTH 64    /* columns of a row with the added zeros */
+#define MEASURED 64 /* columns of the line integrals */
 #define DETECTOR_ROWS 64
 #define RESAMPLED 1
 #define CURVED 0
-#define VERTICAL 1   /* 0: rows lie at distances of their own */
+#define VERTICAL 1   /* 1: fan angles are constant along a detector column */
 #define REDUNDANCY 0 /* qb_redundancy */
-#define SHARES 64 /* of a view in a scan with gaps: columns of an upright detector, else fan angles from low to high */
+#define SHARES 64    /* per view of a scan with gaps: columns of a vertical detector, else ascending fan angles */
 #define PAD 0
 #define ITEMS 64
 #define TAPS 8
 #define PHASES 512
 #endif
-/* Of prepare_rows.clh only repair() is wanted. */
+/* Only repair() of prepare_rows.clh is used, so its shares are switched off. */
 #define HAS_SHARE 0
 #define SHARE_ROWS 0
 #define HAS_VIEW_SHARE 0
@@ -36,17 +37,17 @@
 enum { NONE, PARKER, WANG, GAPS }; /* qb_redundancy */
 #define PI 3.14159265358979323846f
 
-/* ---- places ---- */
+/* ---- positions on the detector ---- */
 
-/* map[9], and of a bent detector [7]: where its plane touches it (column), mm of a column along the arc, radius, and of
- * the source x, depth, row; and what it is for any pixel. */
+/* map[9]; for a curved detector 7 more numbers: the column where its plane is tangent, mm per column along the arc,
+ * radius, x, depth and row of the source, and RESIDUE, a term of curve() that is the same for all pixels. */
 enum { MAP = 9, TOUCH = 9, PITCH, RADIUS, SOURCE_X, DEPTH, ROW, RESIDUE, MAP_NUMBERS };
 
 typedef struct place {
     double column, row;
 } place;
 
-/* geometry/curve.c's qb__curve_pixel. */
+/* As qb__curve_pixel in geometry/curve.c. */
 FUNCTION place curve(GLOBAL const double *RESTRICT m, place at) {
     double dx = (at.column - m[TOUCH]) * m[PITCH] - m[SOURCE_X], dz = m[DEPTH], rest = m[RADIUS] - m[DEPTH];
     double a = dx * dx + dz * dz, b = m[SOURCE_X] * dx + rest * dz;
@@ -66,11 +67,11 @@ FUNCTION place place_of(GLOBAL const double *RESTRICT m, double x, double y) {
     return at;
 }
 
-/* ---- reading between pixels ---- */
+/* ---- interpolation between pixels ---- */
 
-#define SLACK 1e-9 /* cpu/rows/resample_row.h */
+#define SLACK 1e-9 /* as in cpu/rows/resample_row.h */
 
-/* `part` of a pixel behind the middle tap. */
+/* Weights of the taps for a position that lies the fraction `part` of a pixel after the middle tap. */
 FUNCTION void taps_at(GLOBAL const float *RESTRICT taps, double part, float *w) {
     float at = (float)part * PHASES;
     int phase = (int)at;
@@ -81,7 +82,7 @@ FUNCTION void taps_at(GLOBAL const float *RESTRICT taps, double part, float *w) 
 
 FUNCTION int within(int i, int first, int end) { return i < first ? first : i >= end ? end - 1 : i; }
 
-/* Rows raw0 <= row < raw_end of the view are at `image`. */
+/* `image` holds the rows raw0 <= row < raw_end of the view. */
 FUNCTION float read_at(GLOBAL const float *RESTRICT image, GLOBAL const float *RESTRICT taps, place at, int raw0,
                        int raw_end) {
     double left = floor(at.column), below = floor(at.row);
@@ -100,7 +101,7 @@ FUNCTION float read_at(GLOBAL const float *RESTRICT image, GLOBAL const float *R
     return sum;
 }
 
-/* LOST where nothing was measured. */
+/* Interpolates one row; pixels that were not measured are LOST. */
 FUNCTION void resample(GLOBAL const float *RESTRICT image, GLOBAL const float *RESTRICT taps,
                        GLOBAL const double *RESTRICT map, uint row, int raw0, int raw_end, int item, GLOBAL int *line,
                        LOCAL_POINTER int *ends) {
@@ -118,9 +119,9 @@ FUNCTION void resample(GLOBAL const float *RESTRICT image, GLOBAL const float *R
     if (end > 0) ATOMIC_MAX(ends + 1, end);
 }
 
-/* ---- beyond what was measured ---- */
+/* ---- continuation beyond the measured columns ---- */
 
-/* Each item's sums to the whole row's, in local memory: parts[ITEMS][ELLIPSE_SUMS]. */
+/* Adds the sums of all items, in local memory: parts[ITEMS][ELLIPSE_SUMS]. */
 FUNCTION void sum_up(float *sums, LOCAL_POINTER float *parts, int item) {
     for (int i = 0; i < ELLIPSE_SUMS; i++) parts[ELLIPSE_SUMS * item + i] = sums[i];
     for (int n = ITEMS; n > 1;) {
@@ -134,7 +135,8 @@ FUNCTION void sum_up(float *sums, LOCAL_POINTER float *parts, int item) {
     for (int i = 0; i < ELLIPSE_SUMS; i++) sums[i] = parts[i];
 }
 
-/* Gaps are bridged, columns before `first` and from `end` on as --pad has it; none was measured: zeros. All items together. */
+/* Fills gaps within the row, and continues it before column `first` and from column `end` on, as --pad says. A row
+ * without measured pixels becomes zero. All items must call it. */
 FUNCTION void continue_row(GLOBAL int *bits, int first, int end, LOCAL_POINTER float *parts, int item) {
     GLOBAL float *line = (GLOBAL float *)bits;
     ellipse one, other;
@@ -159,8 +161,9 @@ FUNCTION void continue_row(GLOBAL int *bits, int first, int end, LOCAL_POINTER f
 
 /* ---- weights ---- */
 
-/* Of a view: from the source to the first pixel, steps along columns and rows, in mm, all of them level and to where columns grow, level and
- * towards the axis, up: of a narrow fan nothing is left to cancel; the source's angle, the plane's distance. */
+/* Numbers of a view: from the source to the first pixel, and the steps along columns and rows, in mm. Each has three
+ * components: horizontal and towards growing columns, horizontal and towards the axis, up. With these axes small fan
+ * angles do not suffer from cancellation. BETA: angle of the source; PLANE: distance of the detector plane. */
 enum { FIRST = 0, U = 3, V = 6, BETA = 9, PLANE, VIEW_NUMBERS = 12 };
 
 FUNCTION float squared_sine(float quarters) {
@@ -168,7 +171,7 @@ FUNCTION float squared_sine(float quarters) {
     return s * s;
 }
 
-/* geometry/cone_weights.c: parker(), wang() and why. */
+/* As parker() and wang() in geometry/cone_weights.c, which explains them. */
 FUNCTION float redundancy(float beta, float gamma, float span, float low, float high) {
     if (REDUNDANCY == PARKER) {
         float delta = 0.5f * (span - PI);
@@ -211,8 +214,8 @@ FUNCTION float weight_of(GLOBAL const float *RESTRICT v, GLOBAL const float *RES
 
 /* ---- rows ---- */
 
-/* lines[view - view0][row - raw0][MEASURED] -> out[view - view0][row - row0][WIDTH], `rows` of a view from row0 on. views,
- * maps, shares: of all views. */
+/* lines[view - view0][row - raw0][MEASURED] -> out[view - view0][row - row0][WIDTH], with `rows` rows per view from
+ * row0 on. views, maps and shares hold all views of the scan. */
 KERNEL void cone_rows(GLOBAL const float *RESTRICT lines, GLOBAL const float *RESTRICT taps,
                       GLOBAL const double *RESTRICT maps, GLOBAL const float *RESTRICT views,
                       GLOBAL const float *RESTRICT shares, GLOBAL float *out, uint rows, uint view0, uint row0,

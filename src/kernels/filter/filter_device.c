@@ -15,8 +15,16 @@ enum { PREPARE_ITEMS = 256 };
 /* ---- macros ---- */
 
 void qb__define_raw(qb__macros *m, qb_dtype dtype) {
-    static const int raw[] = {[QB_U8] = 0,  [QB_I8] = 1,  [QB_U16] = 2, [QB_I16] = 3, [QB_U32] = 4,
-                              [QB_I32] = 5, [QB_F16] = 6, [QB_F32] = 7, [QB_F64] = 8}; /* prepare_rows.clh */
+    static const int raw[] = {[QB_U8] = 0,
+                              [QB_I8] = 1,
+                              [QB_U16] = 2,
+                              [QB_I16] = 3,
+                              [QB_U32] = 4,
+                              /* numbers as in prepare_rows.clh */
+                              [QB_I32] = 5,
+                              [QB_F16] = 6,
+                              [QB_F32] = 7,
+                              [QB_F64] = 8};
     qb__macros_add(m, "RAW", raw[dtype]);
 }
 
@@ -65,12 +73,12 @@ static qb_status upload(qb__device_filter *filter, qb__queue *queue, const void 
     QB__TRY(qb__memory_create(filter->device, count, memory));
     filter->bytes += count;
     QB__TRY(qb__memory_upload(queue, *memory, 0, bytes, count));
-    QB__TRY(qb__queue_finish(queue)); /* the caller may free them */
+    QB__TRY(qb__queue_finish(queue)); /* the caller may free the bytes */
 out:
     return status;
 }
 
-/* `bytes`: of a field. */
+/* `bytes`: size of a field of the detector. */
 static qb_status upload_shares(qb__device_filter *filter, qb__queue *queue, const qb__device_prep *prep, size_t bytes) {
     const size_t line = filter->measured * sizeof(float);
     qb_status status = QB_OK;
@@ -85,7 +93,7 @@ out:
     return status;
 }
 
-/* `bytes`: of a field. */
+/* `bytes`: size of a field of the detector. */
 static qb_status upload_drift(qb__device_filter *filter, qb__queue *queue, const qb__device_prep *prep, size_t bytes) {
     const size_t weights = prep->views * (prep->modes + 1) * sizeof(float);
     size_t all;
@@ -125,7 +133,7 @@ out:
     return status;
 }
 
-/* exp(-2 pi i k/half), and the coefficients in fours. */
+/* Uploads exp(-2 pi i k/half), and the three coefficients of each frequency, padded to four. */
 static qb_status upload_tables(qb__device_filter *filter, qb__queue *queue, const qb__filter_spectrum *spectrum) {
     size_t half = spectrum->half, count = half / 2 + 1;
     float *roots = NULL, *four = NULL;
@@ -150,7 +158,7 @@ out:
     return status;
 }
 
-/* The kernel that reads the raw rows: the filter's own, or the one that only prepares. */
+/* Builds the kernel that reads the raw rows: filter_rows.cl, or prepare_rows.cl if another way filters. */
 static qb_status build(qb__device_filter *filter, const qb__device_prep *prep, bool local) {
     const qb__device_info *info = qb__device_info_of(filter->device);
     const char *source = local ? "filter_rows.cl" : "prepare_rows.cl";
@@ -232,6 +240,6 @@ size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_
                    QB__FILTER_FOUND_WORDS * sizeof(uint32_t);
     qb__filter_plan plan;
     if (filter->identity) return bytes;
-    bytes += (2 * filter->half + 4 * (filter->half / 2 + 1)) * sizeof(float); /* upload_tables() */
+    bytes += (2 * filter->half + 4 * (filter->half / 2 + 1)) * sizeof(float); /* as upload_tables() allocates */
     return bytes + (qb__filter_not_local(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
 }

@@ -8,40 +8,41 @@
 #include "kernels/macros.h"
 #include "quickbeam/array.h"
 
-typedef struct qb__device_filter qb__device_filter; /* filter_device.h */
+typedef struct qb__device_filter qb__device_filter; /* declared in filter_device.h, defined below */
 typedef struct qb__filter_long qb__filter_long;     /* filter_long.c */
 
-enum { QB__FILTER_FOUND_WORDS = 8 }; /* counts: clamped, not finite, dead, saturated, 64 bits each */
+enum { QB__FILTER_FOUND_WORDS = 8 }; /* counts of clamped, not finite, dead, saturated values, 64 bits each */
 
-/* RAW of prepare_rows.clh: the type of the numbers that a kernel reads. */
+/* Defines RAW of prepare_rows.clh, the type of the numbers that a kernel reads. */
 void qb__define_raw(qb__macros *macros, qb_dtype dtype);
 
 struct qb__device_filter {
     qb__device *device;
-    qb__filter_spectrum spectrum; /* without its arrays */
+    qb__filter_spectrum spectrum; /* copied without its arrays */
     size_t views, rows;
     size_t number_bytes; /* bytes of a raw number */
-    float bound;         /* the least transmission, or the largest line integral */
+    float bound;         /* smallest transmission, or largest line integral */
     char method[256];
 
-    qb__memory *weights, *air, *dark, *gain; /* air, dark, gain: NULL = 1, 0, 1 */
-    qb__memory *mode, *drift;       /* [modes][rows][measured], [views][modes + 1] of flats that change; or NULL */
-    qb__memory *share, *view_share; /* [measured] or [rows][measured], [views][measured]; or NULL */
+    qb__memory *weights, *air, *dark, *gain; /* air, dark, gain may be NULL: 1, 0, 1 */
+    /* [modes][rows][measured] and [views][modes + 1], for flats that change over the views; else NULL */
+    qb__memory *mode, *drift;
+    qb__memory *share, *view_share; /* [measured] or [rows][measured]; [views][measured]; or NULL */
     bool share_rows;
-    size_t measured, before; /* columns of a raw row, and where they begin */
+    size_t measured, before; /* number of columns of a raw row, and the column at which they begin */
     qb__memory *roots, *coefficients, *counts;
     size_t bytes;
 
     qb__filter_plan plan;
-    qb__program *program; /* filter_rows.cl, or prepare_rows.cl */
+    qb__program *program; /* filter_rows.cl or prepare_rows.cl */
     qb__kernel *kernel;
-    size_t items; /* items of a group */
+    size_t items; /* work items of a group */
     size_t local_bytes;
     size_t group_rows;
-    qb__filter_long *passes; /* when rows go through device memory */
+    qb__filter_long *passes; /* set if rows are filtered in device memory */
 };
 
-/* Where the kernels' rows stand: in elements. */
+/* Positions of the rows, in elements, as the kernels need them. */
 typedef struct qb__row_block {
     uint64_t raw_first, raw_view, raw_slice, out_first, out_view, out_slice;
     uint32_t rows, slices, view0, row0, row_step;
@@ -49,26 +50,26 @@ typedef struct qb__row_block {
 
 /* ---- filter_ways.c ---- */
 
-/* How the rows will be filtered: filter->plan, ->passes and ->method; *local: in local memory. */
+/* Chooses how rows are filtered: sets filter->plan, ->passes and ->method; *local: rows stay in local memory. */
 qb_status qb__filter_take_way(qb__device_filter *filter, qb__filter_method method, bool *local);
-/* Why the rows do not stay in local memory, else the plan; NULL when they do. */
+/* Sets the plan for local memory and returns NULL, or returns why rows do not fit into it. */
 const char *qb__filter_not_local(const qb__filter_spectrum *spectrum, const qb__device_info *info,
                                  qb__filter_method method, qb__filter_plan *plan);
 
 /* ---- filter_launch.c ---- */
 
-/* Raw rows to line integrals in `out`, unweighted or weighted, by prepare_rows.cl. */
+/* Converts raw rows to line integrals in `out`, with or without weights (prepare_rows.cl). */
 qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw, qb__memory *out,
                              const qb__row_block *block, bool weighted);
-/* Raw rows to filtered ones in `out` by filter_rows.cl, in local memory. */
+/* Converts raw rows to filtered rows in `out`, in local memory (filter_rows.cl). */
 qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw, qb__memory *out,
                            const qb__row_block *block);
 
-/* Transforms through device memory. `cufft`: by cuFFT, QB_NO_DEVICE where it is missing. */
+/* Transforms in device memory. `cufft`: with cuFFT; QB_NO_DEVICE if it is missing. */
 qb_status qb__filter_long_create(qb__device_filter *filter, bool cufft, qb__filter_long **passes);
 size_t qb__filter_long_forecast(const qb__filter_spectrum *spectrum);
 void qb__filter_long_destroy(qb__filter_long *passes); /* NULL-safe */
-/* As qb__device_filter_run; `block` covers it whole. */
+/* As qb__device_filter_run, for all rows of `block`. */
 qb_status qb__filter_long_run(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
                               const qb__memory *raw, qb__memory *out, const qb__row_block *block);
 

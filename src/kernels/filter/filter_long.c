@@ -4,20 +4,20 @@
 #include "device/cufft.h"
 #include "kernels/filter/filter_device_parts.h"
 
-/* Rows through device memory, a batch at a time: prepare, pad, transform, scale, transform, crop.
- * The batch is small, so that a second-level cache may hold it. */
+/* Filters rows in device memory, a batch at a time: prepare, pad, transform, scale, transform, crop. The batch is
+ * small, so that it may stay in the second-level cache. */
 enum { GROUP = 128, ROWS_MAX = 32768, BATCH_BYTES = 24 << 20, PASS_KINDS = 5, FIT_BYTES = 6 * sizeof(float) };
 enum { PAD, PASS, SCALE, CROP, FIT };
 static const char *const names[PASS_KINDS] = {"long_pad", "long_pass", "long_scale", "long_crop", "long_ellipse"};
 
 struct qb__filter_long {
-    size_t rows; /* of a batch */
+    size_t rows; /* rows of a batch */
     qb__program *program;
     qb__kernel *kernel[PASS_KINDS];
     qb__memory *lines;        /* [rows][columns] */
     qb__memory *fits;         /* [rows][2] */
     qb__memory *here, *there; /* [rows][half] complex */
-    qb__cufft *cufft;         /* NULL: passes of our own */
+    qb__cufft *cufft;         /* NULL: our own passes */
 };
 
 static void drop_memory(qb__filter_long *passes) {
@@ -33,7 +33,7 @@ static size_t batch_rows(const qb__filter_spectrum *spectrum) {
     return rows < ROWS_MAX ? rows : ROWS_MAX;
 }
 
-/* What a row of the batch takes: its line and its transforms. */
+/* Bytes for one row of the batch: its line and its transforms. */
 static size_t row_bytes(const qb__filter_spectrum *spectrum, size_t transforms) {
     return (spectrum->columns + transforms * spectrum->half * 2) * sizeof(float) + FIT_BYTES;
 }
@@ -42,7 +42,7 @@ size_t qb__filter_long_forecast(const qb__filter_spectrum *spectrum) {
     return batch_rows(spectrum) * row_bytes(spectrum, 2);
 }
 
-/* Fewer rows at a time where the device has no room for all. */
+/* Halves the batch until the device has memory for it. */
 static qb_status take_memory(qb__filter_long *passes, qb__device_filter *filter, bool cufft) {
     size_t complex_bytes = filter->spectrum.half * 2 * sizeof(float);
     size_t line_bytes = filter->spectrum.columns * sizeof(float);
@@ -96,7 +96,7 @@ static qb_status launch(const qb__filter_long *passes, int kind, qb__queue *queu
     return qb__kernel_launch(passes->kernel[kind], queue, groups, group, args, count);
 }
 
-/* here -> here. */
+/* Transforms `here` in place; with our own passes `here` and `there` exchange. */
 static qb_status transform(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue, size_t rows) {
     if (passes->cufft) return qb__cufft_forward(passes->cufft, queue, passes->here);
     const qb__filter_plan *plan = &filter->plan;
@@ -148,7 +148,7 @@ static qb_status crop(qb__filter_long *passes, qb__device_filter *filter, qb__qu
     return launch(passes, CROP, queue, (size_t)columns, block->rows, args, 11);
 }
 
-/* cuFFT transforms whole batches: what the rows leave of one is zeros, not what memory held. */
+/* cuFFT transforms whole batches: set the unused rows of the batch to zero, because their memory is undefined. */
 static qb_status clear_rest(const qb__filter_long *passes, const qb__device_filter *filter, qb__queue *queue,
                             size_t rows) {
     const size_t row_bytes = filter->spectrum.half * 2 * sizeof(float);
@@ -159,7 +159,7 @@ static qb_status clear_rest(const qb__filter_long *passes, const qb__device_filt
 static qb_status batch(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
                        qb__memory *out, const qb__row_block *block) {
     uint64_t columns = filter->spectrum.columns;
-    qb__row_block lines = *block; /* into [view - view0][slice][column] */
+    qb__row_block lines = *block; /* layout [view - view0][slice][column] */
     lines.out_slice = columns;
     lines.out_view = columns * block->slices;
     lines.out_first = 0;
@@ -175,7 +175,7 @@ out:
     return status;
 }
 
-/* Whole views when a batch holds some, else runs of slices of one view. */
+/* A batch is as many whole views as fit, or else a range of slices of one view. */
 qb_status qb__filter_long_run(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
                               const qb__memory *raw, qb__memory *out, const qb__row_block *block) {
     uint32_t views = block->rows / block->slices, slices = block->slices;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Filtering rows that no local memory holds: the steps of filter_rows.cl one after another through
- * device memory, a pass of the transform a launch. Work items in groups of 128 along the first axis
- * of the grid, rows along the second. */
+/* Filters rows that do not fit into local memory: the steps of filter_rows.cl as separate launches in device memory,
+ * one for each pass of the transform. Work items are in groups of 128 along the first axis of the grid, rows along the
+ * second. */
 #define LINE GLOBAL
 #include "extend.clh"
 #include "fft.clh"
@@ -10,7 +10,7 @@
 #define ITEM (group_id(0) * GROUP + local_id(0))
 #define ROW ((ulong)group_id(1))
 
-/* fits[row][2]: the ellipse at both ends of lines[row][columns]; a group a row. */
+/* fits[row][2]: the ellipse at both ends of lines[row][columns]. A group handles one row. */
 KERNEL void long_ellipse(GLOBAL const float *lines, GLOBAL ellipse *fits, int columns) {
     LOCAL float parts[GROUP * ELLIPSE_SUMS];
     int item = (int)local_id(0);
@@ -30,7 +30,7 @@ KERNEL void long_ellipse(GLOBAL const float *lines, GLOBAL ellipse *fits, int co
     fits[2 * ROW + 1] = last;
 }
 
-/* lines[row][columns] -> z[row][half], the padded row's samples in twos; fits for the ellipse. */
+/* lines[row][columns] -> z[row][half], pairs of samples of the padded row. `fits` is for the ellipse. */
 KERNEL void long_pad(GLOBAL const float *lines, GLOBAL const ellipse *fits, GLOBAL float2 *z, uint half_length,
                      int columns, int left, int pad) {
     uint n = ITEM;
@@ -60,7 +60,7 @@ FUNCTION void pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const fl
     UNROLL for (int r = 0; r < radix; r++) to[first + (uint)r * done] = v[r];
 }
 
-/* One pass of Stockham's transform; `done`: the product of the radices before. */
+/* One pass of Stockham's transform; `done`: the product of the radices of the earlier passes. */
 KERNEL void long_pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const float2 *roots, uint half_length,
                       uint done, int radix) {
     from += ROW * half_length;
@@ -75,7 +75,7 @@ KERNEL void long_pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const
     if (radix == 16) pass(from, to, roots, half_length, done, 16);
 }
 
-/* In place; leaves real and imaginary parts swapped, so that the way back is the way forth. */
+/* In place. Leaves real and imaginary parts swapped, so that the forward transform also does the inverse. */
 KERNEL void long_scale(GLOBAL float2 *z, GLOBAL const float4 *coefficients, uint half_length) {
     uint k = ITEM;
     if (k > half_length / 2) return;
@@ -92,7 +92,7 @@ KERNEL void long_scale(GLOBAL float2 *z, GLOBAL const float4 *coefficients, uint
     z[half_length - k] = complex_of(one.y, two.y);
 }
 
-/* z[row][half], still swapped, to the columns: row of view0 + v and slice s, times
+/* Writes the columns of z[row][half], whose parts are still swapped: row of view view0 + v and slice s, times
  * weights[view0 + v], to out[first + v view_stride + s slice_stride]. */
 KERNEL void long_crop(GLOBAL const float2 *z, GLOBAL float *out, GLOBAL const float *weights, uint half_length,
                       int columns, int left, uint slices, uint view0, ulong first, ulong view_stride,

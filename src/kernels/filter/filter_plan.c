@@ -3,14 +3,14 @@
 #include "kernels/filter/filter_plan.h"
 
 enum {
-    HELD = 16,         /* complex numbers a work item holds: two registers each */
-    GROUP = 128,       /* work items of a group, at least */
-    REGISTERS = 65536, /* of a CUDA multiprocessor */
-    PASSES = 4,        /* that filter_rows.cl has besides the last */
-    COUNTERS = 4,      /* words behind the rooms */
+    HELD = 16,         /* complex numbers of a work item, two registers each */
+    GROUP = 128,       /* smallest number of work items of a group */
+    REGISTERS = 65536, /* registers of a CUDA multiprocessor */
+    PASSES = 4,        /* passes of filter_rows.cl before the last one */
+    COUNTERS = 4,      /* words after the local memory of the rows */
 };
 
-/* Powers of two for which an H200 prefers something else than the rule below. */
+/* Powers of two for which other radices than those of the rule below are faster on an H200. */
 static const struct {
     int bits, passes, radix[QB__RADICES_MAX], last;
 } measured[] = {{9, 2, {16, 8}, 4}, {12, 3, {16, 16, 4}, 4}};
@@ -26,8 +26,8 @@ static bool use_measured(int bits, qb__filter_plan *plan) {
     return false;
 }
 
-/* Passes of at most 16, as few as can be and as even as can be, larger ones first. The last one
- * works on pairs of butterflies: so that they too are HELD numbers, it is at most 8. */
+/* Radices are at most 16. There are as few passes as possible, with radices as equal as possible, larger ones first.
+ * The last pass works on pairs of butterflies: its radix is at most 8, so that a pair, too, is HELD numbers. */
 bool qb__filter_radices(size_t half, qb__filter_plan *plan) {
     size_t odd = half;
     int bits = 0, passes;
@@ -35,7 +35,7 @@ bool qb__filter_radices(size_t half, qb__filter_plan *plan) {
     if (bits == 0 || (odd != 1 && odd != 3 && odd != 5 && odd != 15)) return false;
     *plan = (qb__filter_plan){.last = (int)odd};
     if (odd == 1 && use_measured(bits, plan)) return true;
-    if (odd == 5 && bits % 4 == 1 && bits > 1) { /* 2560 = 16 16 10 */
+    if (odd == 5 && bits % 4 == 1 && bits > 1) { /* 2560 = 16 x 16 x 10 */
         plan->last = 10;
         bits--;
     }
@@ -55,7 +55,7 @@ bool qb__filter_radices(size_t half, qb__filter_plan *plan) {
     return true;
 }
 
-/* filter_rows.cl's ROOM, in bytes. */
+/* ROOM of filter_rows.cl, in bytes. */
 static size_t room(size_t half) { return (half + half / 16 + 2) / 2 * 2 * 2 * sizeof(float); }
 
 const char *qb__filter_plan_make(size_t half, const qb__device_info *device, qb__filter_plan *plan) {
@@ -73,7 +73,7 @@ const char *qb__filter_plan_make(size_t half, const qb__device_info *device, qb_
                                     plan->group_rows * plan->items > device->group_size))
         plan->group_rows--;
     plan->local_bytes = plan->group_rows * room(half) + counters;
-    /* Enough registers for what an item holds, and as many groups as they then leave room for. */
+    /* Reserve enough registers for the values of an item, then run as many groups as fit. */
     size_t each = plan->items * HELD < half ? 96 : 64;
     plan->groups = REGISTERS / (each * plan->group_rows * plan->items);
     if (plan->groups * plan->local_bytes > device->local_bytes) plan->groups = device->local_bytes / plan->local_bytes;

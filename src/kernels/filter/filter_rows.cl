@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Prepares and filters detector rows: raw numbers are read once, filtered rows written once. ITEMS
- * work items hold a row in registers, VALUES complex numbers each, and exchange them through local
- * memory between the passes of the transform; a work group has GROUP_ROWS rows.
+/* Prepares and filters detector rows: raw numbers are read once, filtered rows are written once. ITEMS work items hold
+ * a row in registers, VALUES complex numbers each, and exchange them through local memory between the passes of the
+ * transform. A work group has GROUP_ROWS rows.
  *
- * As on the CPU (ops/filter.c), a padded row of 2 HALF samples is HALF complex numbers, and the
- * spectrum is scaled in pairs Z[k], Z[HALF-k]. Passes of radix RADIX0.. (Stockham's order: each
- * pass reads j + r HALF/radix and leaves the numbers sorted) and then RADIX_LAST, whose butterfly j
- * yields the frequencies j + r HALF/RADIX_LAST: together with butterfly HALF/RADIX_LAST - j one
- * work item holds whole pairs, scales them, and begins the way back with the very same numbers. The
- * way back is the way forth with real and imaginary parts swapped. */
+ * As on the CPU (ops/filter.c), a padded row of 2 HALF samples is stored as HALF complex numbers, and the spectrum is
+ * scaled in pairs Z[k], Z[HALF-k]. The passes with radices RADIX0.. come first (Stockham's order: each pass reads j + r
+ * HALF/radix and leaves the numbers sorted), then the pass RADIX_LAST. Its butterfly j yields the frequencies j + r
+ * HALF/RADIX_LAST. One work item has this butterfly and butterfly HALF/RADIX_LAST - j, so it holds whole pairs, scales
+ * them, and begins the inverse transform with the same numbers. The inverse transform is the forward transform with
+ * real and imaginary parts swapped. */
 #ifndef LINE
 #define LINE LOCAL_POINTER
 #endif
 #ifndef HALF
 #define HALF 64
 #define RADIX0 8
-#define RADIX1 1 /* 1 = no such pass */
+#define RADIX1 1 /* 1: this pass does not exist */
 #define RADIX2 1
 #define RADIX3 1
 #define RADIX_LAST 8
-#define ITEMS 4 /* divide the row's work */
+#define ITEMS 4 /* work items of a row */
 #endif
 #ifndef GROUP_ROWS
 #define GROUP_ROWS 1
 #endif
 #ifndef GROUPS_RESIDENT
-#define GROUPS_RESIDENT 1 /* groups that a multiprocessor is to hold at once: caps registers */
+#define GROUPS_RESIDENT 1 /* groups that a multiprocessor should hold at once; limits the registers */
 #endif
 #ifndef PAD
-#define PAD 0  /* how the row goes on: extend.clh */
-#define LEFT 0 /* samples of that before the row */
+#define PAD 0  /* continuation of the row, as in extend.clh */
+#define LEFT 0 /* number of continued samples before the row */
 #endif
 
 #include "extend.clh"
@@ -38,24 +38,22 @@
 
 #define DIVIDE_UP(a, b) (((a) + (b)-1) / (b))
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
-/* Butterflies of an item, and numbers they hold. */
+/* Number of butterflies of an item, and of the values in them. */
 #define TURNS(radix) DIVIDE_UP(HALF / (radix), ITEMS)
 #define PAIR_TURNS (2 * DIVIDE_UP(HALF / (RADIX_LAST) / 2, ITEMS))
 #define HELD(radix) (TURNS(radix) * (radix))
 #define VALUES MOST(MOST(MOST(HELD(RADIX0), HELD(RADIX1)), MOST(HELD(RADIX2), HELD(RADIX3))), PAIR_TURNS *RADIX_LAST)
-/* One more place after every 16 numbers: strides of any radix meet all banks. */
+/* One unused place after every 16 numbers, so that strides of any radix use all banks of local memory. */
 #define PLACE(i) ((i) + (i) / 16)
 #define ROOM ((HALF + HALF / 16 + 2) / 2 * 2)
 
-/* The place of first + r step. Without a carry into the sixteens, an offset that the compiler
- * knows.
- */
+/* Place of number first + r step. If first and r step do not carry into the sixteens, the compiler knows the offset. */
 FUNCTION uint place(const uint first, const int r, const int step, const int carries) {
     return carries ? PLACE(first + r * step) : PLACE(first) + PLACE(r * step);
 }
 
-/* Which butterfly is the item's b-th, and whether there is one. Those of the last pass come in
- * pairs j, HALF/radix - j; 0 and the middle, each its own partner, share the first pair. */
+/* Number of the item's b-th butterfly, and whether it exists. In the last pass they form pairs j, HALF/radix - j.
+ * Butterfly 0 and the middle one, which are their own partners, share the first pair. */
 FUNCTION uint butterfly(const uint item, const int b, const int radix, const int paired) {
     uint t = item + b / 2 * ITEMS;
     if (!paired) return item + b * ITEMS;
@@ -67,8 +65,8 @@ FUNCTION int exists(const uint item, const int b, const int radix, const int pai
     return all % ITEMS == 0 || item + (paired ? b / 2 : b) * ITEMS < all;
 }
 
-/* A pass: fetch() a butterfly's numbers from local memory, transform() them, keep() them there.
- * `done` is the product of the radices before. */
+/* A pass: fetch() loads the values of a butterfly from local memory, transform() transforms them, keep() stores them.
+ * `done` is the product of the radices of the earlier passes. */
 FUNCTION void fetch(float2 *v, LOCAL_POINTER const float2 *s, const uint item, const int radix, const int paired) {
     UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
         uint j = butterfly(item, b, radix, paired);
@@ -99,7 +97,7 @@ FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const uint item, co
     }
 }
 
-/* Everything between two transforms: all have kept theirs, all have fetched theirs. */
+/* The first barrier waits until all items have stored their values, the second until all have loaded theirs. */
 #define PASS(radix, done, paired)                                                                                      \
     do {                                                                                                               \
         BARRIER();                                                                                                     \
@@ -108,10 +106,10 @@ FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const uint item, co
         transform(v, roots, item, radix, done, paired);                                                                \
     } while (0)
 
-/* Known to the compiler: whether all items' r-th numbers of the first pass are columns. */
+/* A compile-time constant: whether the r-th values of the first pass are columns in all items. */
 #define ALL_INSIDE(r) (2 * (r) * (HALF / RADIX0) >= LEFT && 2 * ((r) + 1) * (HALF / RADIX0) <= LEFT + COLUMNS)
 
-/* An ellipse through the row needs sums over all of it; the items' parts stand behind the row. */
+/* Fits the ellipse, which needs sums over the whole row. The sums of the items are stored behind the row. */
 FUNCTION void fit_ellipse(LOCAL_POINTER float *line, const uint item, ellipse *first, ellipse *last) {
     LOCAL_POINTER float *parts = line + COLUMNS;
     float sums[ELLIPSE_SUMS];
@@ -157,7 +155,7 @@ FUNCTION void scale_pair(float2 *a, float2 *b, float4 c) {
     *b = complex_of(two.y, one.y);
 }
 
-/* The first pair of butterflies: frequencies r HALF/radix, and those half a step further. */
+/* Scales the first pair of butterflies: frequencies r HALF/radix, and those half a step higher. */
 FUNCTION void scale_first(float2 *a, float2 *b, GLOBAL const float4 *coefficients) {
     const int radix = RADIX_LAST, step = HALF / RADIX_LAST;
     scale_own(a, coefficients[0]);
@@ -178,7 +176,7 @@ FUNCTION void scale_all(float2 *v, GLOBAL const float4 *coefficients, const uint
             continue;
         }
         UNROLL for (int r = 0; r < radix; r++) {
-            if (2 * r < radix) /* the lower of the two comes first */
+            if (2 * r < radix) /* scale_pair() needs the lower frequency first */
                 scale_pair(a + r, b + radix - 1 - r, coefficients[j + r * step]);
             else
                 scale_pair(b + radix - 1 - r, a + r, coefficients[HALF - j - r * step]);
@@ -188,7 +186,8 @@ FUNCTION void scale_all(float2 *v, GLOBAL const float4 *coefficients, const uint
 
 FUNCTION void swap_parts(float2 *v) { UNROLL for (int i = 0; i < VALUES; i++) v[i] = complex_of(v[i].y, v[i].x); }
 
-/* Numbers of the last pass, still swapped, to the columns they are; in_twos: two at a time. */
+/* Writes the values of the last pass, whose parts are still swapped, to their columns. in_twos: two columns at a
+ * time. */
 FUNCTION void write_line(const float2 *v, GLOBAL float *out, const float weight, const uint item, const int in_twos) {
     const int step = HALF / RADIX0, twos = in_twos && LEFT % 2 == 0 && COLUMNS % 2 == 0;
     UNROLL for (int b = 0; b < TURNS(RADIX0); b++) {
@@ -213,7 +212,7 @@ FUNCTION void write_line(const float2 *v, GLOBAL float *out, const float weight,
 #define DONE2 (DONE1 * RADIX2)
 #define DONE3 (DONE2 * RADIX3)
 
-/* From samples n = j + r HALF/RADIX0 to frequencies, in pairs of butterflies. */
+/* Transforms samples n = j + r HALF/RADIX0 to frequencies, in pairs of butterflies. */
 FUNCTION void forth(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots, const uint item) {
     transform(v, roots, item, RADIX0, 1, 0);
     keep(v, s, item, RADIX0, 1, 0);
@@ -250,7 +249,7 @@ FUNCTION void back(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *root
     PASS(RADIX0, HALF / RADIX0, 0);
 }
 
-/* As prepare_rows; roots[k] = exp(-2 pi i k/HALF). */
+/* Arguments as in prepare_rows; roots[k] = exp(-2 pi i k/HALF). */
 KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark, GLOBAL const float *RESTRICT gain,
     GLOBAL const float *RESTRICT mode, GLOBAL const float *RESTRICT drift, GLOBAL const float *RESTRICT air,
@@ -259,14 +258,15 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     GLOBAL uint *RESTRICT counts, ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first, ulong out_view,
     ulong out_slice, uint rows, uint slices, uint view0, uint row0, uint row_step, ulong apart, float bound,
     int in_fours, int in_twos LOCAL_DYNAMIC_ARGUMENT(float4, shared_fours)) {
-    LOCAL_DYNAMIC(float4, shared_fours); /* aligned for float4: GROUP_ROWS rooms, then FOUND words */
+    /* aligned for float4: ROOM numbers for each of GROUP_ROWS rows, then FOUND words */
+    LOCAL_DYNAMIC(float4, shared_fours);
     LOCAL_POINTER float2 *shared = (LOCAL_POINTER float2 *)shared_fours;
     LOCAL_POINTER int *found = (LOCAL_POINTER int *)(shared + GROUP_ROWS * ROOM);
-    const uint slot = local_id(0) / ITEMS, item = local_id(0) - slot * ITEMS; /* PoCL 3.1 errs on % */
+    const uint slot = local_id(0) / ITEMS, item = local_id(0) - slot * ITEMS; /* PoCL 3.1 compiles % wrongly here */
     LOCAL_POINTER float2 *s = shared + slot * ROOM;
     LOCAL_POINTER int *line = (LOCAL_POINTER int *)s;
     uint row = group_id(0) * GROUP_ROWS + slot;
-    int mine[FOUND] = {0, 0, 0, 0}, spare = row >= rows; /* a row more than there are */
+    int mine[FOUND] = {0, 0, 0, 0}, spare = row >= rows; /* spare: a slot of the last group without a row */
     if (spare) row = rows - 1;
     uint v_index = row / slices, slice = row % slices;
     ulong field = ((ulong)row0 + (ulong)slice * row_step) * RAW_COLUMNS;

@@ -4,7 +4,7 @@
 #include "kernels/filter/filter_device.h"
 #include "kernels/filter/filter_device_parts.h"
 
-/* Bytes of the memory up to the block's last row; 0 when that is no number. */
+/* Bytes of the memory up to the end of the block's last row; 0 on overflow. */
 static size_t extent(const qb__device_rows *rows, size_t views, size_t slices, size_t columns, size_t element) {
     size_t all, other;
     if (!qb__mul(views - 1, rows->view_stride, element, &all) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How rows are filtered on a device. All ways are of one class of accuracy, and each is faster than those behind it
- * wherever it can be had; whether cuFFT can is known only once it is loaded. So there is nothing to forecast or to
- * tune, and they are no rows of the planner's (docs/architecture.md): the first that serves is taken. */
+/* Chooses how rows are filtered on a device. All ways have the same accuracy class. Each is faster than the later ones
+ * wherever it is available, and whether cuFFT is available is known only after it is loaded. So no forecast or tuning
+ * is needed, and the ways are not variants of the planner (docs/architecture.md): the first available one is taken. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,11 +56,12 @@ static qb_status take_passes(qb__device_filter *filter) {
     return qb__filter_long_create(filter, false, &filter->passes);
 }
 
-/* Best first. */
+/* Fastest first. */
 static const struct {
     qb__filter_method method;
     unsigned apis;
-    qb_status (*take)(qb__device_filter *filter); /* QB_NO_MEMORY: none behind it takes less */
+    /* QB_NO_MEMORY ends the search, because no later way needs less memory */
+    qb_status (*take)(qb__device_filter *filter);
 } ways[] = {
     {QB__FILTER_LOCAL, QB__API_CUDA | QB__API_OPENCL, take_local},
     {QB__FILTER_CUFFT, QB__API_CUDA, take_cufft},

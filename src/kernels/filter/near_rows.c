@@ -10,8 +10,8 @@ enum { ITEMS = 128 };
 struct qb__near_rows {
     size_t rows, columns;
     float base, slope;
-    qb__memory *dark, *gain, *beam; /* of one number where there are none */
-    qb__memory *counts;             /* low and high word */
+    qb__memory *dark, *gain, *beam; /* a buffer of one number if the field does not exist */
+    qb__memory *counts;             /* low and high word of the number of changed pixels */
     qb__memory *pairs;
     qb__program *program;
     qb__kernel *kernel;

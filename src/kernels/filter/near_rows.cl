@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers corrected by their neighbours in the same view, or in the views before and after: steps of scope QB__SCOPE_VIEW (prep/step.h), with the operations of the
- * CPU in the same order, so that the bits are the same. A group is a row of a view. */
+/* Corrects numbers by their neighbours in the same view, or in the views before and after: steps of scope
+ * QB__SCOPE_VIEW (prep/step.h). The operations and their order are those of the CPU, so that the bits are the same. A
+ * group handles one row of a view. */
 #include "prepare_rows.clh"
 
-/* A product is never part of an FMA: the CPU rounds it. */
+/* A product must not become part of an FMA, because the CPU rounds it. */
 #if QB_CUDA
 #define MUL(a, b) __fmul_rn(a, b)
 #else
@@ -11,17 +12,17 @@
 #define MUL(a, b) ((a) * (b))
 #endif
 
-#ifndef STEP /* 1: a step's own macro switches it on */
+#ifndef STEP /* near_rows.c defines STEP, and the macro of the wanted step */
 #define ZINGERS 64.0f
 #endif
 #ifndef IN_TIME
-#define IN_TIME 0 /* 1: zingers by the views before and after */
+#define IN_TIME 0 /* 1: zingers are found from the views before and after */
 #endif
 #ifndef ALONE
 #define ALONE 0 /* 1: the detector has one row */
 #endif
 
-/* What stands beyond the first and the last of n: row -1 is row 1. */
+/* Mirrors an index beyond the ends of n rows or columns: row -1 is row 1. */
 FUNCTION int mirrored(int i, int n) {
     while (n > 1 && (i < 0 || i >= n)) i = i < 0 ? -i : 2 * (n - 1) - i;
     return n > 1 ? i : 0;
@@ -29,7 +30,7 @@ FUNCTION int mirrored(int i, int n) {
 
 FUNCTION float light(float t) { return t > 0.0f ? t : 0.0f; }
 
-/* To the nearest whole number, a half to the even one. */
+/* Rounds to the nearest whole number, and halves to even. */
 FUNCTION float whole(float value) {
     const float big = 8388608.0f;
     if (value >= big || value <= -big) return value;
@@ -40,7 +41,7 @@ FUNCTION float between(float value, float least, float most) {
     return value < least ? least : value > most ? most : value;
 }
 
-/* A value as a number of the scan's type. */
+/* Stores a value as a number of the scan's type. */
 FUNCTION void put(float value, GLOBAL raw_number *to) {
 #if RAW == 0
     *to = (raw_number)between(whole(value), 0.0f, 255.0f);
@@ -64,8 +65,9 @@ FUNCTION void put(float value, GLOBAL raw_number *to) {
 }
 
 typedef struct pixels {
-    GLOBAL const raw_number *row[3]; /* above, here, below; IN_TIME: of the view before, of this and of the one after */
-    ulong field[3];                  /* where the rows of the fields begin */
+    /* rows above, here, below; IN_TIME: the row in the view before, this view, the view after */
+    GLOBAL const raw_number *row[3];
+    ulong field[3]; /* index at which the fields of each row begin */
     GLOBAL const float *dark, *gain;
 } pixels;
 
@@ -81,7 +83,7 @@ FUNCTION float transmission(const pixels *p, int r, int c) {
 }
 
 #if IN_TIME
-#define AROUND 10 /* the pixel itself before and after comes first */
+#define AROUND 10 /* the same pixel in the view before and in the view after come first */
 FUNCTION void neighbours(const pixels *p, int c, float *of) {
     for (int i = 0; i < 5; i++) {
         const int at = mirrored(c + (i + 1) / 2 * (i % 2 ? -1 : 1), COLUMNS);
@@ -112,7 +114,7 @@ FUNCTION void neighbours(const pixels *p, int c, float *of) {
 }
 #endif
 
-/* The mean of the two in the middle. */
+/* Median of an even number of values: the mean of the two in the middle. */
 FUNCTION float median(float *of) {
     for (int i = 1; i < AROUND; i++)
         for (int k = i; k > 0 && of[k - 1] > of[k]; k--) {
@@ -123,10 +125,10 @@ FUNCTION float median(float *of) {
     return 0.5f * (of[AROUND / 2 - 1] + of[AROUND / 2]);
 }
 
-/* ---- steps: whether the pixel changes, and the transmission that it takes ---- */
+/* ---- steps: whether the pixel changes, and its new transmission ---- */
 
 FUNCTION int corrected(const pixels *p, int c, float base, float slope, float *value) {
-#ifdef ZINGERS /* prep/zingers.c; the square of SIGMA */
+#ifdef ZINGERS /* prep/zingers.c; the value is the square of SIGMA */
     float of[AROUND], most = 0.0f, u = 0.0f, least;
     const float gain = HAS_GAIN ? p->gain[p->field[1] + (ulong)c] : 1.0f;
     const float dark = HAS_DARK ? p->dark[p->field[1] + (ulong)c] : 0.0f;
@@ -149,7 +151,7 @@ FUNCTION int corrected(const pixels *p, int c, float base, float slope, float *v
 #endif
 }
 
-/* raw: rows first <= row < end of each view; out: rows row0 <= row < row0 + slices of each. */
+/* raw holds rows first <= row < end of each view, out holds rows row0 <= row < row0 + slices. */
 KERNEL void near_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
                       GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT beam,
                       GLOBAL const uint *RESTRICT pairs, GLOBAL raw_number *RESTRICT out, GLOBAL uint *RESTRICT counts,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Phase retrieval, along columns: LANES columns of a plane are transformed, multiplied by the transfer function of prep/phase_filter.c and
- * transformed back where they are. */
+/* Phase retrieval along columns: LANES columns of a plane are transformed, multiplied by the transfer function of
+ * prep/phase_filter.c, and transformed back in place. */
 #ifndef LENGTH
 #define LANES 4
 #endif
 #ifndef UNSHARP
-#define UNSHARP 1 /* times 1 + unsharp (1 - G), G a Gaussian mean */
-#define SPREAD 1  /* over 1 - share G, G what scatter spreads by */
+#define UNSHARP 1 /* multiply by 1 + unsharp (1 - G), where G is a Gaussian mean */
+#define SPREAD 1  /* divide by 1 - share G, where G is the transform of the scatter kernel */
 #endif
 
 #include "fft_lines.clh"
 
-/* column[width], row[LENGTH]: the transfer function is scale / (column + row); so are the means. planes[..][LENGTH][width] */
+/* column[width] and row[LENGTH]: the transfer function is scale / (column + row). The means have the same sizes and are
+ * products of both. Layout: planes[..][LENGTH][width]. */
 KERNEL GROUPS_OF(ITEMS *LANES,
                  1) void phase_columns(GLOBAL float2 *RESTRICT planes, GLOBAL const float2 *RESTRICT roots,
                                        GLOBAL const float *RESTRICT column, GLOBAL const float *RESTRICT row,
@@ -21,7 +22,7 @@ KERNEL GROUPS_OF(ITEMS *LANES,
                                        float share LOCAL_DYNAMIC_ARGUMENT(float2, shared)) {
     LOCAL_DYNAMIC(float2, shared);
     const uint groups = (width + LANES - 1) / LANES, plane = group_id(0) / groups;
-    const uint item = local_id(0) / LANES, lane = local_id(0) - item * LANES; /* PoCL 3.1 errs on % */
+    const uint item = local_id(0) / LANES, lane = local_id(0) - item * LANES; /* PoCL 3.1 compiles % wrongly here */
     const uint at = (group_id(0) - plane * groups) * LANES + lane, inside = at < width, x = inside ? at : width - 1;
     GLOBAL float2 *line = planes + (ulong)plane * LENGTH * width + x;
     LOCAL_POINTER float2 *s = shared + lane;
@@ -39,7 +40,8 @@ KERNEL GROUPS_OF(ITEMS *LANES,
             float factor = scale / (column[x] + row[y]);
             if (UNSHARP) factor *= 1.0f + unsharp * (1.0f - mean_row[y] * mean_column[x]);
             if (SPREAD) factor /= 1.0f - share * spread_row[y] * spread_column[x];
-            v[b * RADIX_LAST + k] = complex_of(z.y * factor, z.x * factor); /* swapped */
+            /* real and imaginary parts swapped, for the inverse transform */
+            v[b * RADIX_LAST + k] = complex_of(z.y * factor, z.x * factor);
         }
     }
     back(v, s, roots, item);

@@ -8,13 +8,13 @@
 #include "kernels/filter/filter_device_parts.h"
 
 enum {
-    HELD = 16,        /* complex numbers of an item */
-    PASSES = 4,       /* besides the last, in fft_lines.clh */
-    LANES = 16,       /* columns side by side, at most */
-    USUAL_ITEMS = 512 /* of a group of columns */
+    HELD = 16,        /* complex numbers of a work item */
+    PASSES = 4,       /* passes of fft_lines.clh before the last one */
+    LANES = 16,       /* largest number of neighbouring columns transformed together */
+    USUAL_ITEMS = 512 /* usual number of work items of a group of columns */
 };
 
-/* How lines of one length are shared out. */
+/* Distribution of lines of one length over work items. */
 typedef struct lines {
     qb__filter_plan plan;
     size_t length, items, lanes, local_bytes;
@@ -24,10 +24,10 @@ struct qb__phase_planes {
     qb__phase_shape shape;
     size_t at_once;
     float top, most, scale, unsharp, share, offset;
-    lines along, across;                                   /* rows and columns of planes */
-    qb__memory *dark, *gain, *beam, *stuck, *mode, *drift; /* of one number where there are none */
+    lines along, across;                                   /* along: rows of planes; across: columns of planes */
+    qb__memory *dark, *gain, *beam, *stuck, *mode, *drift; /* a buffer of one number if the field does not exist */
     qb__memory *column, *row, *mean_column, *mean_row, *spread_column, *spread_row;
-    qb__memory *roots[2]; /* of rows, of columns */
+    qb__memory *roots[2]; /* exp(-2 pi i k/length) for rows and for columns */
     qb__memory *line, *good, *plane;
     qb__program *program[2];
     qb__kernel *seen, *forth, *back, *columns;
@@ -43,7 +43,7 @@ void qb__phase_planes_reads(const qb__phase_shape *s, qb__phase_block *block) {
     block->row1 = qb__smaller(s->rows, end + s->margin);
 }
 
-/* As filter_plan.c has it. */
+/* Local memory for `lanes` lines, as PLACE in fft_lines.clh uses it. */
 static size_t room(size_t length, size_t lanes) {
     return (lanes > 1 ? length * lanes : length + length / 16 + 1) * 2 * sizeof(float);
 }
@@ -73,7 +73,7 @@ const char *qb__phase_planes_unfit(const qb__device_info *info, const qb__phase_
     return why ? why : share_lines(shape->height, LANES, info, &across);
 }
 
-/* Of the views at once. */
+/* Bytes of the lines, and of the planes, of the views that are held together. */
 static size_t line_bytes(const qb__phase_plan *p) {
     return p->at_once * p->shape.rows * p->shape.columns * sizeof(float);
 }
@@ -98,7 +98,7 @@ static qb_status upload(qb__device *device, qb__queue *queue, const void *from, 
     return status == QB_OK ? qb__memory_upload(queue, *memory, 0, from ? from : &none, bytes) : status;
 }
 
-/* exp(-2 pi i k/length) */
+/* Uploads exp(-2 pi i k/length). */
 static qb_status upload_roots(qb__device *device, qb__queue *queue, size_t length, qb__memory **memory) {
     float *roots;
     qb_status status = qb__alloc(length, 2 * sizeof *roots, &roots);
@@ -233,7 +233,7 @@ void qb__phase_planes_destroy(qb__phase_planes *p) {
 
 /* ---- run ---- */
 
-/* What the kernels of some views have in common. */
+/* Arguments that the kernels have in common for some views. */
 typedef struct part {
     uint32_t pair0, pairs, step, margin, skip, view0, row0, rows, first, end, detector, views;
     uint64_t apart;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Phase retrieval, along rows: numbers become transmissions (phase_lines), rows of blocks are transformed (phase_forth), and behind
- * phase_columns.cl transformed back to numbers (phase_back). Two blocks of a view, one below the other, are the real and the
- * imaginary part of one plane: the filter is real and even, and keeps them apart. */
+/* Phase retrieval along rows. phase_lines converts numbers to transmissions, phase_forth transforms the rows of blocks,
+ * and after phase_columns.cl phase_back transforms them back to numbers. Two neighbouring blocks of a view are the real
+ * and the imaginary part of one plane. The filter is real and even, so it does not mix them. */
 #ifndef LENGTH
 #define COLUMNS 40
 #define HEIGHT 64 /* rows of a plane */
-#define LEFT 12   /* columns before the detector's first */
+#define LEFT 12   /* columns added before the first one of the detector */
 #endif
 #ifndef HAS_FLAT
 #define HAS_FLAT 1
@@ -15,19 +15,19 @@
 #include "fft_lines.clh"
 #include "prepare_rows.clh"
 
-/* Fields of the detector: taken off, 1 / (flat - dark), flat - dark, 1 where a pixel has no value. */
+/* Fields of the detector: dark, 1 / (flat - dark), flat - dark, and 1 for invalid pixels (stuck). */
 #define FIELDS                                                                                                         \
     GLOBAL const float *RESTRICT dark, GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT beam,           \
         GLOBAL const uchar *RESTRICT stuck, GLOBAL const float *RESTRICT mode, GLOBAL const float *RESTRICT drift
 
-/* How the flat differs in the view (io/scan/drift.h). */
+/* Factor by which the flat of this view differs (io/scan/drift.h). */
 FUNCTION float changed(GLOBAL const float *mode, GLOBAL const float *weight, ulong at, ulong apart) {
     float sum = weight[0];
     for (int k = 0; k < DRIFT; k++) sum += weight[k + 1] * mode[(ulong)k * apart + at];
     return sum > 1e-3f ? sum : 1e-3f;
 }
 
-/* The transmission of pixel `at`; LOST where it has none. */
+/* The transmission of pixel `at`; LOST if it is invalid. */
 FUNCTION float seen(raw_number raw, ulong at, FIELDS, ulong apart, float top, float most) {
     float t = number(raw);
     int lost = AS_INT(t) >= AS_INT(top);
@@ -49,7 +49,8 @@ FUNCTION float seen(raw_number raw, ulong at, FIELDS, ulong apart, float top, fl
 #define SEEN(c) seen(from[c], at + (ulong)(c), dark, gain, beam, stuck, mode, weight, apart, top, most)
 #define NONE(t) IS_LOST(AS_INT(t))
 
-/* raw, behind `skip` views, and lines: rows row0 <= row < row0 + rows of each view; good: 1 where a row has a value. A group is a row. */
+/* Both `raw`, after its first `skip` views, and `lines` hold rows row0 <= row < row0 + rows of each view. good: 1 if a
+ * row has a valid pixel. A group handles one row. */
 KERNEL void phase_lines(GLOBAL const raw_number *RESTRICT raw, FIELDS, GLOBAL float *RESTRICT lines,
                         GLOBAL int *RESTRICT good, uint skip, uint view0, uint row0, uint rows, ulong apart, float top,
                         float most) {
@@ -72,7 +73,8 @@ KERNEL void phase_lines(GLOBAL const raw_number *RESTRICT raw, FIELDS, GLOBAL fl
     BARRIER_ALL();
     if (item == 0) good[group] = lost < COLUMNS;
     if (lost == 0 || lost == COLUMNS) return;
-    /* Whoever has the first of pixels without a value fills them all, by a straight line between those beside them. */
+    /* The item that has the first pixel of a run of invalid ones fills the whole run, linearly between the
+     * neighbours. */
     for (int c = item; c < COLUMNS; c += items) {
         int end = c + 1;
         if (!NONE(SEEN(c)) || (c > 0 && NONE(SEEN(c - 1)))) continue;
@@ -83,8 +85,9 @@ KERNEL void phase_lines(GLOBAL const raw_number *RESTRICT raw, FIELDS, GLOBAL fl
     }
 }
 
-/* The row that stands for row r of a block that looks at rows first <= row < end; -1: it has none. The last goes on beyond `end` and the
- * detector. Rows without a value take the next above, or the first that has one. */
+/* Number of the detector row that is used as row r of a block with rows first <= row < end; -1: none. Rows beyond `end`
+ * or the detector repeat the last one. A row without valid pixels is replaced by the next lower row number with valid
+ * pixels, or else by the next higher one. */
 FUNCTION int row_of(GLOBAL const int *good, int first, int end, int r, int row0, int detector) {
     const int low = first > 0 ? first : 0, high = end < detector ? end : detector;
     int at = first + r < low ? low : first + r >= high ? high - 1 : first + r;
@@ -96,8 +99,8 @@ FUNCTION int row_of(GLOBAL const int *good, int first, int end, int r, int row0,
     return -1;
 }
 
-/* Blocks of `step` rows, 2 (pair0 + p) and the next of each view, with `margin` rows on both sides. planes[view][p][HEIGHT][LENGTH]; a
- * group is a row of a plane. */
+/* Blocks 2 (pair0 + p) and 2 (pair0 + p) + 1 of each view, of `step` rows each with `margin` rows on both sides, become
+ * planes[view][p][HEIGHT][LENGTH]. A group handles one row of a plane. */
 KERNEL GROUPS_OF(ITEMS, 1) void phase_forth(GLOBAL const float *RESTRICT lines, GLOBAL const int *RESTRICT good,
                                             GLOBAL const float2 *RESTRICT roots, GLOBAL float2 *RESTRICT planes,
                                             uint pair0, uint pairs, uint step, uint margin, uint row0, uint rows,
@@ -129,7 +132,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void phase_forth(GLOBAL const float *RESTRICT lines, 
     }
 }
 
-/* Rows first <= row < end of each view to out, behind `skip` views as in raw. */
+/* Writes rows first <= row < end of each view to `out`, after `skip` views as in `raw`. */
 KERNEL GROUPS_OF(ITEMS, 1) void phase_back(GLOBAL const raw_number *RESTRICT raw, FIELDS,
                                            GLOBAL const float2 *RESTRICT roots, GLOBAL const float2 *RESTRICT planes,
                                            GLOBAL float *RESTRICT out, uint pair0, uint pairs, uint step, uint margin,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "prepare_rows.clh"
 
-/* raw row of view0 + v and slice s at raw[raw_first + v raw_view + s raw_slice], its line integrals
- * times weights[view0 + v] to out[out_first + v out_view + s out_slice]; its fields are those of
- * detector row row0 + s row_step. share: [RAW_COLUMNS] when HAS_SHARE, SHARE_ROWS of the fields' rows;
- * view_share: [views][RAW_COLUMNS] when HAS_VIEW_SHARE. */
+/* Reads the raw row of view view0 + v and slice s at raw[raw_first + v raw_view + s raw_slice] and writes its line
+ * integrals, times weights[view0 + v], to out[out_first + v out_view + s out_slice]. Its fields are those of detector
+ * row row0 + s row_step. share: [RAW_COLUMNS] if HAS_SHARE, with SHARE_ROWS one row for each row of the fields.
+ * view_share: [views][RAW_COLUMNS] if HAS_VIEW_SHARE. */
 KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
                          GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT mode,
                          GLOBAL const float *RESTRICT drift, GLOBAL const float *RESTRICT air,

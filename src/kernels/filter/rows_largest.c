@@ -4,14 +4,14 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { ITEMS = 128 }; /* of the kernel's groups */
+enum { ITEMS = 128 }; /* work items of a group of the kernel */
 
 struct qb__rows_largest {
     size_t views, columns;
     qb__program *program;
     qb__kernel *kernel;
-    qb__memory *of_rows; /* [view][slice of the pass] */
-    float *host;         /* the same */
+    qb__memory *of_rows; /* [view][slice] of the current pass */
+    float *host;         /* copy of of_rows on the host */
 };
 
 size_t qb__rows_largest_bytes(size_t views, unsigned slices) { return views * slices * sizeof(float); }
@@ -59,7 +59,7 @@ qb_status qb__rows_largest_run(qb__rows_largest *measure, qb__queue *queue, cons
     return qb__kernel_launch(measure->kernel, queue, groups, items, args, sizeof args / sizeof *args);
 }
 
-/* Rows that are nothing but zeros lose nothing. */
+/* Rows of zeros lose nothing, so they do not count. */
 static void count_faint(const qb__rows_largest *measure, unsigned slices, unsigned slice, float largest,
                         qb__rows_faint *faint) {
     const float least = largest * 0x1p-26f;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What rings are looked for in (prep/rings_find.c): neighbouring views averaged, and how much columns change from view to view. The operations of
- * the CPU in the same order, so that the bits are the same. An item is a column of a row. */
+/* Data for finding rings (prep/rings_find.c): means of neighbouring views, and how much columns change from view to
+ * view. The operations and their order are those of the CPU, so that the bits are the same. An item handles one column
+ * of a row. */
 
-/* lines: [view - view0][at] of views view0 <= v < view1, view0 a multiple of `group`; last[at] the view before. To means[group of views][at] and, added
- * up over the calls, change[at]; `pixels` are all places at, of `all` views. */
+/* lines: [view - view0][at] of views view0 <= v < view1, where view0 is a multiple of `group`. last[at]: the view
+ * before. Writes means[group of views][at] and adds to change[at] over all calls. `pixels`: number of positions `at`;
+ * `all`: number of views. */
 KERNEL void view_groups(GLOBAL const float *RESTRICT lines, GLOBAL float *RESTRICT last, GLOBAL float *RESTRICT means,
                         GLOBAL float *RESTRICT change, uint pixels, uint view0, uint view1, uint all, uint group) {
     const uint at = group_id(0) * (uint)local_size(0) + (uint)local_id(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Four lanes, which every compiler and processor can do. */
+/* Vectors of four floats, which every compiler and processor supports. */
 #include <string.h>
 
 #include "cpu/features.h"

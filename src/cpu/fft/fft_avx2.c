@@ -7,7 +7,7 @@
 #define QB_FFT qb__fft_avx2
 #define L 8
 #define LANES(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-/* As shuffles within 128 bits leave them. */
+/* The order that shuffles within 128 bits produce. */
 #define ORDER 0, 1, 4, 5, 2, 3, 6, 7
 
 typedef float v __attribute__((vector_size(32)));

@@ -7,7 +7,7 @@
 #define QB_FFT qb__fft_avx512
 #define L 16
 #define LANES(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-/* As shuffles within 128 bits leave them. */
+/* The order that shuffles within 128 bits produce. */
 #define ORDER 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15
 
 typedef float v __attribute__((vector_size(64)));
@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) void transpose(v *a) {
     FOUR(4)
     FOUR(8)
     FOUR(12)
-    /* The 128-bit parts of x[I], x[I + 4], ... are transposed. */
+    /* Transposes the 128-bit parts of x[I], x[I + 4], x[I + 8], x[I + 12]. */
 #define QUARTERS(I)                                                                                                    \
     {                                                                                                                  \
         const __m512 p = _mm512_shuffle_f32x4(x[I], x[I + 4], 0x88), q = _mm512_shuffle_f32x4(x[I], x[I + 4], 0xdd);   \

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled once for each vector length. The file that includes this names the table QB_FFT, defines L, the type v of
- * L floats, LANES(X) as X(0) X(1) ..., ORDER as its list, and the functions
- *   unzip  L complex numbers at x -> their real and imaginary parts, in ORDER
- *   zip    the opposite
- *   transpose  L vectors, in place. */
+/* Compiled once for each vector length. The including file sets QB_FFT to the name of the table and defines L, the type
+ * v of L floats, LANES(X) as X(0) X(1) ..., ORDER as the list of lanes, and the functions
+ *   unzip      L complex numbers at x -> their real and imaginary parts, in ORDER
+ *   zip        the inverse of unzip
+ *   transpose  transposes L vectors in place */
 #include "cpu/fft/fft_butterflies.h"
 
-enum { SPLIT, PAIRS, SWAPPED }; /* real parts then imaginary ones; complex numbers; those with both parts swapped */
+/* storage of a row: real parts, then imaginary parts; complex numbers; complex numbers with both parts swapped */
+enum { SPLIT, PAIRS, SWAPPED };
 
 INLINE c get(const float *x, size_t row, int how) {
     x += 2 * L * row;
@@ -20,7 +21,7 @@ INLINE void put(float *x, size_t row, c a) {
     store(x + 2 * L * row + L, a.im);
 }
 
-/* One pass of Stockham's method over a transform of length n, `s` of them side by side. */
+/* One pass of Stockham's method over `s` interleaved transforms of length n. */
 INLINE void pass(int radix, int how, const float *restrict x, float *restrict y, size_t n, size_t s,
                  const float *turns) {
     const size_t groups = n / (size_t)radix;
@@ -65,7 +66,7 @@ static pass_function *const pass_of[3][9] = {
     [SWAPPED] = {[2] = swapped_2, [3] = swapped_3, [4] = swapped_4, [5] = swapped_5, [8] = swapped_8},
 };
 
-/* Every lane's transform; one and two take turns, and the result is in the one that is returned. */
+/* Transforms all lanes. Passes alternate between buffers one and two; returns the buffer with the result. */
 static float *all_passes(const qb__fft_lanes *plan, int how, float *one, float *two) {
     size_t n = plan->rows, s = 1;
     for (int i = 0; i < plan->passes; i++) {
@@ -81,12 +82,13 @@ static float *all_passes(const qb__fft_lanes *plan, int how, float *one, float *
     return one;
 }
 
-/* From rows of lanes to the line's own order. */
+/* Last step of a line: rotates, transposes and transforms along the lanes, so that numbers are in the order of the
+ * line. */
 INLINE void finish(const qb__fft_lanes *plan, const bool inverse, const float *restrict in, float *restrict out) {
     static const unsigned char order[L] = {ORDER};
     const size_t rows = plan->rows;
     for (size_t next = 0; next < rows; next += L) {
-        const size_t k = next + L <= rows ? next : rows - L; /* the last block may do some rows again */
+        const size_t k = next + L <= rows ? next : rows - L; /* the last block may repeat some rows */
         v re[L], im[L];
         c a[L];
 #define TURN(I)                                                                                                        \
@@ -110,7 +112,7 @@ INLINE void finish(const qb__fft_lanes *plan, const bool inverse, const float *r
 static void line(const qb__fft_lanes *plan, bool inverse, float *in, float *out) {
     int how = inverse ? SWAPPED : PAIRS;
     float *one = in, *two = out;
-    if (plan->passes % 2) { /* so that the passes end in `in` */
+    if (plan->passes % 2) { /* copy first, so that the passes end in `in` */
         for (size_t m = 0; m < plan->rows; m++) put(out, m, get(in, m, how));
         how = SPLIT;
         one = out;
@@ -123,7 +125,7 @@ static void line(const qb__fft_lanes *plan, bool inverse, float *in, float *out)
         finish(plan, false, in, out);
 }
 
-/* Up to L columns between cells and lanes; those that are not there are zero. */
+/* Loads up to L columns of cells into lanes; missing columns are zero. */
 INLINE void columns_in(const float *cells, size_t rows, size_t stride, size_t width, float *lanes) {
     float part[2 * L] = {0};
     for (size_t r = 0; r < rows; r++) {
@@ -133,7 +135,7 @@ INLINE void columns_in(const float *cells, size_t rows, size_t stride, size_t wi
     }
 }
 
-/* Their parts are swapped in the lanes. */
+/* Stores the lanes in the columns of cells; real and imaginary parts are swapped in the lanes. */
 INLINE void columns_out(const float *lanes, size_t rows, size_t stride, size_t width, float *cells) {
     float part[2 * L];
     for (size_t r = 0; r < rows; r++) {
@@ -154,7 +156,8 @@ static void filter_columns(const qb__fft_lanes *plan, float *cells, size_t colum
         for (size_t r = 0; r < rows; r++, factors += L) {
             const c a = get(there, r, SPLIT);
             const v f = load(factors);
-            put(there, r, (c){a.im * f, a.re * f}); /* the way back is the way there with both parts swapped */
+            /* with both parts swapped, the forward transform does the inverse */
+            put(there, r, (c){a.im * f, a.re * f});
         }
         columns_out(all_passes(plan, SPLIT, there, there == scratch ? two : scratch), rows, stride, width, cells);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Transforms of a few vectors of complex numbers, exp(-2 pi i jk/n), in place and in order. Part of fft_body.h. */
+/* Short transforms of vectors of complex numbers, with exp(-2 pi i jk/n), in place and in natural order. Part of
+ * fft_body.h. */
 #define INLINE static inline __attribute__((always_inline))
 
 typedef float unaligned __attribute__((vector_size(4 * L), aligned(4), may_alias));
@@ -86,7 +87,7 @@ INLINE void dft16(c *a) {
     dft4(&a[4], &a[5], &a[6], &a[7]);
     dft4(&a[8], &a[9], &a[10], &a[11]);
     dft4(&a[12], &a[13], &a[14], &a[15]);
-    /* The one number 4 j + k belongs to k and j exchanged. */
+    /* Number 4 j + k must move to place 4 k + j. */
 #define EXCHANGE(I, J)                                                                                                 \
     {                                                                                                                  \
         const c x = a[I];                                                                                              \
@@ -97,7 +98,7 @@ INLINE void dft16(c *a) {
 }
 #endif
 
-/* `radix` is a constant where this is called. */
+/* `radix` is a compile-time constant in every call. */
 INLINE void dft(int radix, c *a) {
     switch (radix) {
     case 2: dft2(&a[0], &a[1]); break;

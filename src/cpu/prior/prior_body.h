@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop of cpu/prior/prior.h, sixteen voxels of a line at a time. */
+/* The loop of cpu/prior/prior.h, for sixteen voxels of a line at a time. */
 #include <string.h>
 
 #include "cpu/icd/icd_lanes.h"
@@ -7,11 +7,12 @@
 
 enum { LANES = 16 };
 
-/* Sixteen voxels and what is around them. Pairs across the volume's border weigh nothing, and point to a voxel of it. */
+/* Sixteen voxels and their neighbours. Pairs across the border of the volume have weight 0, and their pointers point to
+ * a voxel of the volume. */
 typedef struct around {
-    const float *row[3][3]; /* [slice][row]: before, of and after these voxels */
-    float there[3][3];      /* 1, or 0 where there is no such row */
-    lanes left, right;      /* 1, or 0 where the voxel is the first or last of its line */
+    const float *row[3][3]; /* [slice][row]: the same voxels in the slice and row before, this one, and the one after */
+    float there[3][3];      /* 1, or 0 if there is no such row */
+    lanes left, right;      /* 1, or 0 for the first (left) or last (right) voxel of a line */
 } around;
 
 typedef struct pulls {
@@ -23,7 +24,7 @@ LANES_INLINE lanes curvature_at(const qb__prior_numbers *b, lanes log_u, lanes r
     return b->pole == 0 ? c : c * lanes_exp2(log_u * b->pole);
 }
 
-/* `half`: the pair counts in the cost here, not at its other voxel. */
+/* `half`: count the cost of the pair here and not at its other voxel. */
 LANES_INLINE void pair(const qb__prior_numbers *b, lanes weight, lanes x, lanes neighbour, bool half, pulls *sum) {
     const lanes d = x - neighbour, size = lanes_size(d) * b->per_sigma;
     const lanes u = lanes_largest(size, lanes_all(b->least)), log_u = lanes_log2(u);
@@ -35,7 +36,7 @@ LANES_INLINE void pair(const qb__prior_numbers *b, lanes weight, lanes x, lanes 
     sum->cost += weight * lanes_pick(size < b->least, 0.5f * b->close * size * size, far);
 }
 
-/* A pair counts in the cost at the voxel that comes first. */
+/* The cost of a pair is counted at the voxel that comes first. */
 LANES_INLINE void line_of_pairs(const qb__prior_numbers *b, const around *a, int slice, int row, float sideways,
                                 float across, lanes x, bool cost, pulls *sum) {
     const lanes there = lanes_all(a->there[slice][row]);
@@ -61,7 +62,7 @@ LANES_INLINE pulls pulls_of(const qb__prior_numbers *b, const around *a, lanes x
     return sum;
 }
 
-/* Where the voxels' lines are; a line that there is not is that of the voxels. */
+/* Sets the pointers to the neighbouring lines; a missing line is replaced by the line of the voxels. */
 static void look_around(const qb__prior_volume *v, size_t i, around *a) {
     const size_t row = v->n[0], plane = v->n[0] * v->n[1], y = i / row % v->n[1], z = i / plane;
     const bool rows[3] = {y > 0, true, y + 1 < v->n[1]}, slices[3] = {z > 0, true, z + 1 < v->n[2]};
@@ -73,7 +74,8 @@ static void look_around(const qb__prior_volume *v, size_t i, around *a) {
         }
 }
 
-/* Copies of what is read, of `count` voxels from column x of their line on, where vectors would read beyond the line. */
+/* Copies of the needed lines, for `count` voxels from column x on, where vectors would read beyond the end of the
+ * line. */
 typedef struct copies {
     float row[3][3][LANES + 2];
 } copies;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled once for each vector length; QB_PAIRS names the function. No fused operations. */
+/* Compiled once for each vector length; QB_PAIRS is the name of the function. No fused operations. */
 #include "cpu/rows/filter_pairs.h"
 
 void QB_PAIRS(const float *restrict turn, const float *restrict low, const float *restrict high, size_t count,

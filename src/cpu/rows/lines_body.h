@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The loops of lines.h, compiled once for each vector length; QB_LINES names the table to fill.
- * Only elementary operations in a fixed order and none fused: the same bits from each. */
+/* The loops of lines.h, compiled once for each vector length; QB_LINES is the name of the table. Only elementary
+ * operations in a fixed order and no fused operations, so that all variants give the same bits. */
 #include <string.h>
 
 #include "cpu/rows/lines.h"
@@ -17,10 +17,10 @@ static inline float float_of(int32_t bits) {
     return x;
 }
 
-/* -ln x for the normal x > 0 of these bits, to 1.3e-7 relative. x = 2^e (1 + r), 1 + r in
- * sqrt(1/2)..sqrt(2), so that e = 0 around x = 1 and ln(1 + r) = r - r^2/2 + r^3 p(r) keeps its
- * relative accuracy there; p is the minimax polynomial of weight r^3/ln(1 + r). ln 2 comes in two
- * parts: e times the first is exact. */
+/* -ln x, with a relative error of 1.3e-7, for the normal number x > 0 with these bits. x = 2^e (1 + r) with 1 + r in
+ * sqrt(1/2)..sqrt(2). So e = 0 around x = 1, and ln(1 + r) = r - r^2/2 + r^3 p(r) stays accurate there; p is the
+ * minimax polynomial with weight r^3/ln(1 + r). ln 2 is split into two parts, so that e times the first part is
+ * exact. */
 static inline float minus_log(int32_t bits) {
     int32_t exponent = (bits - 0x3f3504f3) >> 23;
     float r = float_of(bits - exponent * (1 << 23)) - 1, square = r * r, e = (float)exponent;
@@ -38,9 +38,9 @@ static inline float minus_log(int32_t bits) {
 
 enum { INFINITE = 0x7f800000, NOT_A_NUMBER = QB__LINE_LOST };
 
-/* Comparisons are made on the bits, as integers: floor is positive, so that the order is the same,
- * and gcc vectorises no comparison of floats that could trap. `dark` and `gain` are known at each
- * call, so that the compiler makes a loop for each. */
+/* Comparisons use the bits as integers: the order is the same because floor is positive, and gcc does not vectorise
+ * float comparisons that may raise exceptions. At each call it is known whether `dark` and `gain` are NULL, so the
+ * compiler makes a separate loop for each case. */
 static inline __attribute__((always_inline)) void lines(const float *restrict raw, const float *restrict dark,
                                                         const float *restrict gain, float scale, float floor, float top,
                                                         size_t count, float *restrict out, qb__lines_found *found) {
@@ -57,7 +57,8 @@ static inline __attribute__((always_inline)) void lines(const float *restrict ra
         wrong |= full;
         int32_t low = bits < lowest;
         int32_t line = bits_of(minus_log(low ? lowest : bits));
-        out[i] = float_of((line & ~-wrong) | (-wrong & NOT_A_NUMBER) | full); /* a select would become a branch */
+        /* a conditional expression would become a branch */
+        out[i] = float_of((line & ~-wrong) | (-wrong & NOT_A_NUMBER) | full);
         bad += wrong;
         clamped += low & ~wrong;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Loops of lines.h between numbers and transmissions; included by lines_body.h. */
+/* Loops of lines.h that convert between numbers and transmissions; included by lines_body.h. */
 
-/* Fields are known at each call, so that the compiler makes a loop for each. */
+/* At each call it is known which fields are NULL, so the compiler makes a separate loop for each case. */
 static inline __attribute__((always_inline)) void scaled_by(const float *restrict raw, const float *restrict dark,
                                                             const float *restrict gain, size_t count,
                                                             float *restrict out) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop of lines.h that looks for zingers (prep/zingers.c); included by lines_body.h. Transmissions below 0 and what is no number count
- * as 0, so that all are compared by their bits, as integers. */
+/* The loop of lines.h that finds zingers (prep/zingers.c); included by lines_body.h. Transmissions below 0 and NaN
+ * count as 0, so that values can be compared by their bits, as integers. */
 
 enum { ZINGERS_BLOCK = 256 };
 
@@ -11,12 +11,13 @@ static inline __attribute__((always_inline)) int32_t light(float t) {
     return bits & -(bits > 0 && bits <= INFINITE);
 }
 
-/* Of the neighbours of a block of pixels. */
+/* The second largest and the smallest value of the neighbours of each pixel of a block. */
 typedef struct around {
     int32_t second[ZINGERS_BLOCK], least[ZINGERS_BLOCK];
 } around;
 
-/* The larger and the smaller of a column's pixels above and below, and of all three the two largest and the smallest. */
+/* For each column: the larger (high) and the smaller (low) of the pixels above and below; and of these two and the
+ * pixel itself the largest, the second largest and the smallest. */
 typedef struct three {
     int32_t high[ZINGERS_BLOCK + 2], low[ZINGERS_BLOCK + 2], most[ZINGERS_BLOCK + 2], next[ZINGERS_BLOCK + 2],
         least[ZINGERS_BLOCK + 2];
@@ -72,7 +73,7 @@ static inline __attribute__((always_inline)) int compare(const float *restrict r
     return sum;
 }
 
-/* Five columns of two views. */
+/* Neighbours are five columns in the view before and in the view after. */
 static void look_at_views(const float *before, const float *after, size_t count, around *restrict a) {
     int32_t high[ZINGERS_BLOCK + 4], low[ZINGERS_BLOCK + 4];
     for (size_t i = 0; i < count + 4; i++) {

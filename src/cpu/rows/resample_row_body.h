@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled once for each vector length; QB_RESAMPLE names the function. No fused operations. */
+/* Compiled once for each vector length; QB_RESAMPLE is the name of the function. No fused operations. */
 #include "cpu/rows/resample_row.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ static inline void weights_at(const float (*weight)[TAPS], double part, float *r
     for (int k = 0; k < TAPS; k++) w[k] = a[k] + rest * (b[k] - a[k]);
 }
 
-/* Rows are added tap by tap, then the eight columns in pairs: the same order everywhere. */
+/* Rows are added tap by tap, then the eight columns in pairs. All variants use this order. */
 static inline float read_at(const float (*weight)[TAPS], const qb__resample_image *image, double column, double row) {
     double left = floor(column), below = floor(row);
     float wx[TAPS], wy[TAPS], sum[TAPS] = {0};

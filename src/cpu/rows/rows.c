@@ -37,7 +37,7 @@ qb__filter_pairs *qb__filter_pairs_choose(uint32_t features) {
     return qb__filter_pairs_scalar;
 }
 
-/* Eight taps fill one vector of AVX2; longer ones gain nothing. */
+/* Eight taps fill one vector of AVX2; longer vectors bring no gain. */
 qb__resample_loop *qb__resample_loop_choose(uint32_t features) {
 #if defined(__x86_64__)
     if (features & QB__CPU_AVX2) return qb__resample_loop_avx2;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled once for each vector length; QB_SORT_LANES names the table. Values are sorted by their bits, as integers whose order is theirs. */
+/* Compiled once for each vector length; QB_SORT_LANES is the name of the table. Values are sorted by their bits,
+ * converted to integers of the same order. */
 #include "cpu/rows/sort_lanes.h"
 
 #if defined(__AVX512F__)
@@ -12,7 +13,7 @@
 typedef int32_t keys32 __attribute__((vector_size(VECTOR), aligned(4), may_alias));
 typedef int64_t keys64 __attribute__((vector_size(VECTOR), aligned(8), may_alias));
 
-/* PARTS vectors are the values of all lanes. */
+/* The values of all lanes fill PARTS vectors. */
 #define SORT(NAME, KEYS, SIGN, MOST, PARTS)                                                                            \
     static inline __attribute__((always_inline)) void exchange_##NAME(KEYS *a, KEYS *b) {                              \
         for (int l = 0; l < PARTS; l++) {                                                                              \
@@ -21,13 +22,13 @@ typedef int64_t keys64 __attribute__((vector_size(VECTOR), aligned(8), may_alias
             b[l] = y ^ swap;                                                                                           \
         }                                                                                                              \
     }                                                                                                                  \
-    /* Its own inverse. */                                                                                             \
+    /* Converts bits to integers of the same order; it is its own inverse. */                                          \
     static void turn_##NAME(KEYS *v, size_t count) {                                                                   \
         for (size_t i = 0; i < count * PARTS; i++) v[i] ^= v[i] >> SIGN & MOST;                                        \
     }                                                                                                                  \
     static void network_##NAME(KEYS *v, size_t count) {                                                                \
         turn_##NAME(v, count);                                                                                         \
-        for (int bits = 1; count > (size_t)1 << (bits - 1); bits++) /* runs of 2^bits are merged */                    \
+        for (int bits = 1; count > (size_t)1 << (bits - 1); bits++) /* runs of 2^bits values are merged */             \
             for (size_t k = (size_t)1 << (bits - 1), first = 0; k >= 1; k /= 2, first = k)                             \
                 for (size_t j = first; j + k < count; j += 2 * k)                                                      \
                     for (size_t i = j; i < j + k && i + k < count; i++)                                                \

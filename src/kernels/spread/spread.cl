@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The transpose of a linear back-projection: pixel (column, row) of a view is the sum of all voxels, each times the weight with which
- * the back-projection reads that pixel for it. A pixel gathers its voxels, so that sums have one order and nothing is added by two.
- * Columns and depths do not depend on z, so that the voxels of a pixel lie, in each line of voxels, between two places; along z, too.
+/* The transpose of a linear back-projection: pixel (column, row) of a view is the sum over all voxels, each times the
+ * weight with which the back-projection reads this pixel for the voxel. Each pixel gathers its voxels. So sums have a
+ * fixed order, and no two work items add to the same pixel. Columns and depths do not depend on z. So in each line of
+ * voxels, and also along z, the voxels of a pixel form one interval.
  *
- * A record of 10 floats a view, with voxels and pixels counted from the middle of the volume and of the detector:
- *     column = (a x + b y + c) / w, row = (d x + e y + f z + g) / w, w = h x + i y + j,
- * as {a, b, c, d, e, f, g, h, i, j}. Groups: columns, ROWS rows, views. */
+ * A view has a record of 10 floats {a, b, c, d, e, f, g, h, i, j}. With voxels counted from the middle of the volume
+ * and pixels from the middle of the detector,
+ *     column = (a x + b y + c) / w, row = (d x + e y + f z + g) / w, w = h x + i y + j.
+ * Groups: columns, ROWS rows, views. */
 #define ITEMS 128
 #define ROWS 4
 #define RECORD 10
@@ -17,11 +19,11 @@ KERNEL GROUPS_OF(ITEMS, 4) void spread_views(GLOBAL const float *RESTRICT volume
                                              GLOBAL const float *RESTRICT records, int first_view, int columns,
                                              int rows, GLOBAL float *RESTRICT out) {
     const int column = (int)group_id(0) * ITEMS + (int)local_id(0), row0 = (int)group_id(1) * ROWS;
-    const float SLACK = 0.01f; /* places: of rounding */
+    const float SLACK = 0.01f; /* in voxels: margin for rounding errors */
     if (column >= columns) return;
     GLOBAL const float *r = records + (ulong)(first_view + (int)group_id(2)) * RECORD;
     const float c = (float)column - 0.5f * (float)(columns - 1), top = (float)row0 - 0.5f * (float)(rows - 1);
-    /* Inner: the axis along which the column changes faster. */
+    /* inner: the axis along which the column changes faster */
     const bool by_x = fabs(r[0] - c * r[7]) >= fabs(r[1] - c * r[8]);
     const int inner = by_x ? nx : ny, outer = by_x ? ny : nx;
     const ulong step = by_x ? 1 : (ulong)nx, outer_step = by_x ? (ulong)nx : 1, slice = (ulong)nx * (ulong)ny;
@@ -41,7 +43,8 @@ KERNEL GROUPS_OF(ITEMS, 4) void spread_views(GLOBAL const float *RESTRICT volume
             const float near = 1.0f - fabs(FMA(a_in, place, a) * inverse - c);
             if (!(near > 0.0f)) continue;
             const float share = near * inverse * inverse, dv = r[5] * inverse, apart = 1.0f / dv, reach = fabs(apart);
-            const float v = FMA(b_in, place, b) * inverse - top; /* row of the middle along z, from row0 on */
+            /* row of the voxel in the middle along z, counted from row0 */
+            const float v = FMA(b_in, place, b) * inverse - top;
             GLOBAL const float *line = volume + ((ulong)o * outer_step + (ulong)i * step);
             UNROLL for (int j = 0; j < ROWS; j++) {
                 const float z0 = ((float)j - v) * apart + mid_z;

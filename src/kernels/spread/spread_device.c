@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { ITEMS = 128, ROWS = 4, RECORD = 10 /* of spread.cl */, MOST_GROUPS = 65535 };
+enum { ITEMS = 128, ROWS = 4, RECORD = 10 /* as in spread.cl */, MOST_GROUPS = 65535 };
 
 struct qb__spread {
     qb__spread_problem problem;
@@ -17,7 +17,7 @@ struct qb__spread {
 };
 
 bool qb__spread_possible(const qb__spread_problem *p) {
-    const double LEAST = 1e-6; /* pixels */
+    const double LEAST = 1e-6; /* in pixels */
     if (p->n[0] > INT32_MAX / 2 || p->n[1] > INT32_MAX / 2 || p->n[2] > INT32_MAX / 2 || p->columns > INT32_MAX / 2 ||
         p->rows > MOST_GROUPS)
         return false;
@@ -37,7 +37,7 @@ size_t qb__spread_block(const qb__spread_problem *p) {
     return qb__smaller(qb__smaller(p->views, MOST_GROUPS), qb__larger(1, BYTES / image_bytes(p)));
 }
 
-/* Counted from the middles, in double. */
+/* Makes the record of a view: converts the matrix to coordinates counted from the middles, in double precision. */
 static void record_of(const qb__spread_problem *p, size_t view, float *record) {
     const double *m = p->matrix[view], c = 0.5 * ((double)p->columns - 1), r = 0.5 * ((double)p->rows - 1);
     const double x = 0.5 * ((double)p->n[0] - 1), y = 0.5 * ((double)p->n[1] - 1), z = 0.5 * ((double)p->n[2] - 1);

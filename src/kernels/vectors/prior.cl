@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The prior of cpu/prior/prior.h, and what recon/iterative/solver_mbir.c does with vectors besides. */
+/* The prior of cpu/prior/prior.h, and the vector operations of recon/iterative/solver_mbir.c. */
 #include "vectors.clh"
 #include "icd_prior.clh"
 
@@ -15,7 +15,7 @@ FUNCTION qb_surrogate surrogate_in(numbers n) {
     return b;
 }
 
-/* A pair with the voxel `step` floats on, of weight w. */
+/* Adds the pair of weight w with the voxel `step` floats away. */
 #define PAIR(is_there, w, step, counts)                                                                                \
     if ((w) > 0.0f && (is_there)) {                                                                                    \
         const float d_ = ADD(x, -a[(long)i + (step)]), c_ = MUL(w, surrogate_of(s, d_));                               \
@@ -24,7 +24,7 @@ FUNCTION qb_surrogate surrogate_in(numbers n) {
         if ((counts) && flags & COST) cost = add_square(cost, w, rho_of(s, d_));                                       \
     }
 
-/* Pairs with a slice that is `step` floats on. */
+/* Adds the pairs with the slice `step` floats away. */
 #define SLICE_OF_PAIRS(is_there, step, counts)                                                                         \
     PAIR(is_there, interslice, step, counts)                                                                           \
     if ((is_there) && (edges > 0.0f || corner > 0.0f)) {                                                               \
@@ -87,7 +87,7 @@ VECTOR_KERNEL(prior_step) {
     gather_sum(pairs, fall, 1, partial);
 }
 
-/* a = x+, b = x, c = z: z = x+ + s0 (x+ - x) + s1 (x+ - z), x = x+. Sums: |x+ - x|, |x+|, (z - x+) (x+ - x). */
+/* a = x+, b = x, c = z. Sets z = x+ + s0 (x+ - x) + s1 (x+ - z) and x = x+. Sums: |x+ - x|, |x+|, (z - x+) (x+ - x). */
 VECTOR_KERNEL(prior_ahead) {
     LOCAL float2 pairs[ITEMS];
     float2 change = FLOAT2(0.0f, 0.0f), size = change, against = change;
@@ -104,7 +104,8 @@ VECTOR_KERNEL(prior_ahead) {
     gather_sum(pairs, against, 2, partial);
 }
 
-/* a = A x, b = data, c = weights of a file; s0: 1 / sigma_y^2, s1: the rule of weights. a = w (a - b), with CURVES w a. Sum: w r^2. */
+/* a = A x, b = data, c = weights from a file; s0: 1 / sigma_y^2; s1: number of the rule for weights. Sets a = w (a -
+ * b), or with CURVES a = w a. Sum: w r^2. */
 VECTOR_KERNEL(prior_misfit) {
     LOCAL float2 pairs[ITEMS];
     float2 misfit = FLOAT2(0.0f, 0.0f);
@@ -123,7 +124,7 @@ VECTOR_KERNEL(prior_misfit) {
     gather_sum(pairs, misfit, 0, partial);
 }
 
-/* The sum of |a - b|; b = a. */
+/* Sum of |a - b|; then b = a. */
 VECTOR_KERNEL(prior_moved) {
     LOCAL float2 pairs[ITEMS];
     float2 change = FLOAT2(0.0f, 0.0f);
@@ -134,7 +135,7 @@ VECTOR_KERNEL(prior_moved) {
     gather_sum(pairs, change, 0, partial);
 }
 
-/* The sum of squares of a - b, where b is a number. */
+/* Sum of (a - b)^2, without elements where b is NaN. */
 VECTOR_KERNEL(prior_apart) {
     LOCAL float2 pairs[ITEMS];
     float2 sum = FLOAT2(0.0f, 0.0f);

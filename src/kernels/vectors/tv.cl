@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Total variation: the same operations as in recon/iterative/solver_tv.c, which says what the vectors are. */
+/* Total variation: the same operations as in recon/iterative/solver_tv.c, which defines the vectors. */
 #include "vectors.clh"
 
-/* Differences to the next voxel, 0 behind the last. */
+/* Differences to the next voxel along each axis; 0 at the last voxel. */
 #define DIFFERENCES(x)                                                                                                 \
     const float d0 = ix + 1 < across - edge ? ADD(x[i + (ulong)line], -x[i]) : 0.0f,                                   \
                 d1 = iy + 1 < down - edge ? ADD(x[i + plane], -x[i]) : 0.0f,                                           \
                 d2 = iz + 1 < used ? ADD(x[i + 1], -x[i]) : 0.0f
 
-/* A'y + nu grad'p, for a = A'y and b to d = p. */
+/* t = A'y + nu grad'p, with a = A'y, b to d = p, s0 = nu. */
 #define UPHILL(t)                                                                                                      \
     const float before = ADD(ADD(b[i - (ulong)line], c[i - plane]), d[i - 1]);                                         \
     const float t = ADD(a[i], MUL(s0, ADD(before, -ADD(ADD(b[i], c[i]), d[i]))))
 
-/* A step to `next`, and `more` of it beyond. */
+/* Extrapolates: the step from `old` to `next`, and `more` times the step beyond `next`. */
 FUNCTION float beyond(float next, float old, float more) { return ADD(next, MUL(more, ADD(next, -old))); }
 
-/* a = b, b = w: the weights; only where rays are. With HOLES an a of -0 was not measured. Sums: w, rays. */
+/* a: data, b: receives the weights w; only where rays are. With HOLES, a = -0 marks a masked ray with weight 0. Sums:
+ * w, number of measured rays. */
 VECTOR_KERNEL(tv_weigh) {
     LOCAL float2 pairs[ITEMS];
     float2 sum = FLOAT2(0.0f, 0.0f), rays = sum;

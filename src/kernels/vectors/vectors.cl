@@ -52,7 +52,7 @@ VECTOR_KERNEL(vector_advance) {
     gather_sum(pairs, below, 2, partial);
 }
 
-/* s0 where there is something, and zeros around. */
+/* Sets the elements of the volume or projection to s0 and the zeros around it to 0. */
 VECTOR_KERNEL(vector_fill) {
     FOR_ELEMENTS(i) {
         const int at = (int)(i % (ulong)line) - front;

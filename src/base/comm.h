@@ -70,7 +70,7 @@ struct qb_ranks {
     char words[1024];            /* its message */
     int warnings;                /* number of warnings sent by others */
     qb__comm *whole;             /* the comm that this one is a part of; NULL: none */
-    _Atomic bool told;           /* for a part: a rank outside it has failed; `words` has the message */
+    _Atomic bool told;           /* only for a part: a rank outside it has failed, and `words` has the message */
     struct qb__comm_grid *grids; /* made by qb__comm_arrange */
 };
 

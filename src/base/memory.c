@@ -206,7 +206,8 @@ static size_t room_above(const char *mount, const char *version1, char *path) {
 size_t qb__cgroups_room(const char *list, const char *mount) {
     FILE *file = fopen(list, "re");
     char line[2048], root[2] = "";
-    size_t room = room_above(mount, "", root); /* in a container, the mount point is the group's own folder */
+    /* in a container the mount point is the folder of the process's own group */
+    size_t room = room_above(mount, "", root);
     while (file && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = 0;
         char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;

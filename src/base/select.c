@@ -5,8 +5,8 @@
 #include "base/sort.h"
 
 enum {
-    FEW = 24, /* up to so many values are sorted */
-    MANY = 64 /* from so many values on, the pivot is the median of nine values, otherwise of three */
+    FEW = 24, /* up to this number of values are sorted */
+    MANY = 64 /* from this number of values on, the pivot is the median of nine values, else of three */
 };
 
 static float middle_of(float a, float b, float c) {

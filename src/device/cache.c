@@ -26,7 +26,7 @@ void qb__hash_add(qb__hash *hash, const void *bytes, size_t count) {
     uint64_t a = hash->word[0], b = hash->word[1];
     for (size_t i = 0; i < count; i++) {
         a = (a ^ at[i]) * 0x100000001b3u;          /* FNV-1a */
-        b = (b + at[i] + 1) * 0x9e3779b97f4a7c15u; /* with another multiplier, and mixed */
+        b = (b + at[i] + 1) * 0x9e3779b97f4a7c15u; /* like FNV-1a, but with another multiplier and additional mixing */
         b ^= b >> 29;
     }
     hash->word[0] = a;
@@ -152,7 +152,7 @@ bool qb__cache_write(const uint64_t key[2], const qb__binary *binary) {
     if (!binary->count || !path_of(key, path) || !make_folder(qb__program_cache_folder())) return false;
     int n = snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", qb__program_cache_folder());
     if (n < 0 || n >= PATH_MAX_BYTES) return false;
-    int fd = mkstemp(temporary); /* with mode 0600 */
+    int fd = mkstemp(temporary); /* mkstemp creates the file with mode 0600 */
     if (fd < 0) return false;
     header h = {.key = {key[0], key[1]}, .bytes = binary->count};
     qb__hash sum = QB__HASH_START;

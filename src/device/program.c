@@ -12,7 +12,7 @@
 /* Programs: shared by key, and loaded from the cache if possible. */
 
 static void add_text(qb__hash *hash, const char *text) {
-    qb__hash_add(hash, text, strlen(text) + 1); /* with its end: "ab","c" differs from "a","bc" */
+    qb__hash_add(hash, text, strlen(text) + 1); /* includes the final zero: "ab","c" differs from "a","bc" */
 }
 
 static void make_key(const qb__device *device, const char *text, const char *const *macros, uint64_t key[2]) {

@@ -150,7 +150,7 @@ static qb_status measure_units(bench *m, qb__device_rates *rates) {
     const struct {
         const char *name;
         step run;
-        double work; /* of one round and item */
+        double work; /* work of one round and one item */
         double *rate;
     } units[] = {{"rate_fma", run_fma, 16, &rates->arithmetic},
                  {"rate_local", run_local, 128, &rates->local_bytes},

@@ -7,8 +7,8 @@
 /* Measured rates of a device per second; 0 = it has no such unit, or it could not be measured. */
 typedef struct qb__device_rates {
     double copy_bytes;     /* device memory, read plus written */
-    double upload_bytes;   /* from page-locked host memory */
-    double download_bytes; /* to page-locked host memory */
+    double upload_bytes;   /* upload from page-locked host memory */
+    double download_bytes; /* download to page-locked host memory */
     double cache_bytes;    /* read from the cache that all multiprocessors share */
     double local_bytes;    /* read from local (shared) memory */
     double arithmetic;     /* fp32 lane instructions; a multiply-add counts as one */

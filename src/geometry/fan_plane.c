@@ -16,7 +16,8 @@ static const double stray = 0.5 + 1e-9, lean = 0.05; /* slices, columns */
 /* ---- rays ---- */
 
 typedef struct passing {
-    double distance, z, climb; /* where it passes the axis; z in mm per unit of `along` */
+    /* distance: from the ray to the axis; z: height of the ray there; climb: mm along z per horizontal mm */
+    double distance, z, climb;
 } passing;
 
 static passing pass(const qb_geometry *g, size_t number, double column, double row) {
@@ -63,7 +64,7 @@ static size_t level_row(const qb_geometry *g) {
 
 /* Distance in columns, as seen from the source, between a pixel of a row and the same column of the middle row. */
 static double lateral(const qb_view *view, double column, double row, double middle) {
-    double p[2], d[2]; /* from the source to the pixel, and to column 0 of the middle row */
+    double p[2], d[2]; /* from the source to the pixel, and from the source to column 0 of the middle row */
     for (int j = 0; j < 2; j++) {
         d[j] = view->detector[j] + middle * view->v[j] - view->source[j];
         p[j] = d[j] + column * view->u[j] + (row - middle) * view->v[j];

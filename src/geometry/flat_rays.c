@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "geometry/fan.h"
 
-enum { MOST_SLICES = 8 }; /* with more slices, vectors along z are filled */
+enum { MOST_SLICES = 8 }; /* more slices fill vectors along z */
 
 static bool is_level(double step, const qb_grid *grid) { return fabs(step) <= 1e-9 * grid->voxel[2]; }
 

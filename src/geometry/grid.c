@@ -32,7 +32,8 @@ qb_status qb__grid_check(const qb_grid *grid) {
 qb_numbers qb__voxels(double one, const qb_numbers *each) {
     qb_numbers voxels = *each;
     if (voxels.count == 0 && one > 0) voxels = (qb_numbers){1, {one}};
-    if (voxels.count == 1 && voxels.value[0] == 0) voxels.count = 0; /* as in versions without three numbers */
+    /* earlier versions had one number, with 0 for the default */
+    if (voxels.count == 1 && voxels.value[0] == 0) voxels.count = 0;
     if (voxels.count != 1) return voxels;
     voxels.count = 3;
     voxels.value[1] = voxels.value[2] = voxels.value[0];

@@ -23,7 +23,7 @@ typedef struct qb__layers {
 /* Ranks that share slabs and views: the ranks of a row make the same slabs, each from its column's views. */
 typedef struct qb__cut_grid {
     int rows, columns, row, column; /* size of the grid; place of this rank */
-    size_t slices, grain;           /* of the whole volume; see qb__cut_rank */
+    size_t slices, grain;           /* number of slices of the whole volume; grain as in qb__cut_rank */
     size_t view_grain;              /* grain of the views that columns share */
     qb__layers layers;              /* layers of the whole volume */
 } qb__cut_grid;
@@ -46,8 +46,8 @@ typedef struct qb__cut {
 typedef struct qb__cut_space qb__cut_space;
 struct qb__cut_space {
     size_t first;             /* first slice, in the whole volume; 0 unless ranks share it */
-    size_t slices, views;     /* of the whole job, or of a rank's share */
-    const qb__cut_grid *grid; /* as qb__cut.grid */
+    size_t slices, views;     /* slices and views of the whole job, or of a rank's share */
+    const qb__cut_grid *grid; /* see qb__cut.grid */
     size_t view0;             /* first of the `views`, in the whole scan */
     qb__layers layers;        /* slabs consist of whole layers if possible */
     size_t most;              /* largest slab thickness to try */

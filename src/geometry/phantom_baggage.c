@@ -17,7 +17,7 @@ enum {
     OF_CASE = 4
 };
 static const double layer = 0.5,
-                    /* in units of half a layer's height; largest share of the layer that its contents fill */
+                    /* layer: half the height of a layer; highest: largest part of the layer that its contents fill */
     highest = 0.98;
 
 /* Lengths in units of `plane`, angles in radians, values in units of water. */
@@ -26,7 +26,7 @@ typedef struct packing {
     const double *center;
     double plane, attenuation;
     qb__random random;
-    double turn, half[2], cloth; /* of the case inside; value of the clothes that fill it */
+    double turn, half[2], cloth; /* rotation and half the sides of the case inside; value of the clothes that fill it */
     bool soft;                   /* its outline is an ellipse and not a rectangle */
     double middle;               /* z of the middle of the layer */
 } packing;

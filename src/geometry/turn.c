@@ -12,7 +12,7 @@ static const double pi = 3.14159265358979323846;
 
 enum { NEIGHBOURS = 8 };                          /* steps on each side that define the usual step */
 static const double GAP = 4;                      /* times the usual step */
-static const double RADIAN = 0.01745329251994330; /* of a degree */
+static const double RADIAN = 0.01745329251994330; /* radians per degree */
 
 /* Single-precision degrees are accurate to 3e-5 below 512: this, in radians of a half turn, plus a thousandth of a
  * step. */
@@ -118,7 +118,7 @@ static void measure_arcs(qb__turn *t) {
 
 static void weigh(qb__turn *t) {
     for (size_t d = 0, g = 0; d < t->directions; d++) {
-        /* at an open gap of parallel rays a view counts for up to two steps, as with CAPPED */
+        /* As with CAPPED, at an open gap of parallel rays a view counts for at most two steps. */
         double step = t->step[d];
         if (g < t->gaps && t->gap[g].before == d)
             step = !t->gap[g].open ? 0 : (t->period > pi ? 1 : 3) * t->gap[g].usual, g++;

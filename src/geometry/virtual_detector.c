@@ -18,7 +18,7 @@ typedef struct stand {
 /* Sums over the views, then means. */
 typedef struct pixels {
     double pitch_u, pitch_v; /* mm */
-    double column, row;      /* of the common point on the real detector */
+    double column, row;      /* position of the common point on the real detector */
 } pixels;
 
 double qb__virtual_detector_drift(const qb_geometry *geometry) {

@@ -10,7 +10,8 @@
 #include "base/status.h"
 
 enum { WINDOW_MOST = 31 };
-static const double SIGMA_LEAST = 0.2, SIGMA_MOST = 50, REACH = 4; /* in sigmas: weights beyond are less than 1e-4 */
+/* REACH is in sigmas: weights farther away are less than 1e-4 */
+static const double SIGMA_LEAST = 0.2, SIGMA_MOST = 50, REACH = 4;
 
 qb_status qb__denoise_parse(const char *text, qb__denoise *denoise) {
     static const char gaussian[] = "gaussian:", median[] = "median:";

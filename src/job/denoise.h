@@ -9,8 +9,8 @@
 /* --denoise: a filter of each image after the reconstruction. Beyond the edges images are mirrored. NaN and infinite
  * values stay and are ignored by their neighbours. */
 typedef struct qb__denoise {
-    double sigma;  /* of a Gaussian, in pixels; 0: none */
-    size_t window; /* of a median, in pixels, odd; 0: none */
+    double sigma;  /* standard deviation of a Gaussian filter, in pixels; 0: none */
+    size_t window; /* side of a median filter's window in pixels, odd; 0: none */
 } qb__denoise;
 
 /* Parse "gaussian:SIGMA" or "median:N"; NULL or "none": no filter. QB_BAD_ARGUMENT for other text, and for a filter

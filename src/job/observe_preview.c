@@ -22,7 +22,7 @@
 /* Pixels of the picture. */
 enum { LEAST = 512, MOST = 2048, GAP = 8, LINE = 22, GLYPH = QB__LABEL_WIDE };
 
-enum { FEW = 16 }; /* with so few images, the other two slices would be only lines */
+enum { FEW = 16 }; /* with fewer images the other two slices would be only lines */
 
 typedef struct panel {
     float *slice; /* [high][wide] */

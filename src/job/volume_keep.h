@@ -18,7 +18,7 @@ typedef struct qb__keep {
     /* The data that must be equal for a run to resume, as JSON. Called once, when needed. Release with cJSON_free. */
     qb_status (*tell)(void *self, char **job);
     void *self;
-    const char *path; /* for messages */
+    const char *path; /* path of the output, for messages */
     size_t images;
     /* valid while it is open */
     const qb_env *env;

@@ -39,7 +39,7 @@ typedef struct qb__volume_out {
     size_t lost_step;
     int threads;              /* threads of the job */
     const char *sidecar;      /* a file that the method writes in addition; NULL = none */
-    qb__denoise denoise;      /* of options->denoise; set by qb__volume_begin() */
+    qb__denoise denoise;      /* the filter of options->denoise; set by qb__volume_begin() */
     double low, high;         /* range of integer types; set by the caller if the options have none */
     const qb__chunks *chunks; /* chunks of the stages that this process writes */
     qb__publication *set;     /* files that are published together or not at all: output, notes, preview, sidecars */

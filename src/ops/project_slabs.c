@@ -25,7 +25,8 @@ static size_t device_bytes(const qb__joseph_problem *of, const qb__device_pick *
 typedef struct asked {
     const qb__joseph_problem *of;
     const qb__device_pick *pick;
-    /* of the slabs that were planned last, because finding the rays' directions takes a while */
+    /* Size of the slabs that were planned last. It is kept because finding the directions of the rays takes some
+     * time. */
     size_t slices, plan_bytes;
 } asked;
 

@@ -11,7 +11,7 @@
 typedef struct side {
     const char *what;
     const qb_tensor *given;
-    size_t shape[3]; /* of one member */
+    size_t shape[3]; /* shape of one member */
     size_t members;  /* members of a batch */
     qb_tensor all;   /* the batch, with its images one behind the other */
     qb__missing missing;

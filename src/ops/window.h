@@ -12,7 +12,7 @@ typedef struct qb__window {
     double (*value)(double x); /* value at x = frequency/cut-off in 0..1; NULL if it comes from a file */
     bool ramp;                 /* false: the window without the ramp */
     bool open;                 /* extends beyond the cut-off */
-    double cutoff;             /* as a fraction of Nyquist */
+    double cutoff;             /* cut-off as a fraction of Nyquist */
     double *table;             /* values of a file, evenly spaced from 0 to the cut-off */
     size_t count;
 } qb__window;

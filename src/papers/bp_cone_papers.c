@@ -36,7 +36,7 @@ struct qb__bp_cone_plan {
     qb__bp_cone_problem problem;
     qb__cone_turns symmetry;
     int values[VIEWS + 1];
-    int32_t pitch, height; /* of an image, with its border of zeros */
+    int32_t pitch, height; /* size of an image with its border of zeros */
     size_t rows;           /* rows of the grid whose lines are kept at a time */
     qb__program *pack_program, *program;
     qb__kernel *pack_kernel, *kernel, *turn;

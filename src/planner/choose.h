@@ -24,9 +24,10 @@ typedef struct qb__question {
 typedef struct qb__choice {
     const qb__variant *variant;
     int values[QB__PARAMETERS_MAX];
-    double seconds;   /* of the whole job: measured by qb tune if available, else predicted */
-    double predicted; /* by the model of the device; for a CPU kernel by its built-in rate for one core */
-    int bottleneck;   /* a QB__UNIT_... of the model */
+    double seconds; /* seconds of the whole job: measured by qb tune if available, else predicted */
+    /* seconds predicted by the model of the device; for a CPU kernel by its built-in rate for one core */
+    double predicted;
+    int bottleneck; /* a QB__UNIT_... of the model */
     bool measured;
 } qb__choice;
 

@@ -54,7 +54,7 @@ static double longer(const qb__variant *row, const void *problem) {
 /* qb tune uses as many voxels per side as the detector has columns. With finer or fewer voxels an update takes
  * longer. */
 static double unlike(const qb__device_info *device, const qb__variant *row, const void *problem, const int *values) {
-    enum { LEAST = 256 }; /* from so many voxels per side on, nothing is wasted */
+    enum { LEAST = 256 }; /* with at least this number of voxels per side no work is wasted */
     const qb__bp_cone_problem *p = problem;
     qb__bp_cone_problem measured = *p;
     measured.nx = measured.ny = measured.nz = qb__larger(p->columns, LEAST);

@@ -9,7 +9,7 @@
  * variantcheck are loops over it. A new kernel only needs a row in the table of its file. A new operation needs a file
  * operation_<name>.c, a row here and in variants.c, and its case in kernelcheck. */
 typedef struct qb__operation_row {
-    const char *whose; /* for messages: "a cone beam's" */
+    const char *whose; /* text for messages: "a cone beam's" */
     const char *verb;  /* verb that uses the kernels: "fdk" */
     const char *does;  /* "back-projects this cone beam" */
     bool interps;      /* rows differ in interpolation */

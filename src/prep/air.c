@@ -98,7 +98,8 @@ static bool edge_level(const side *s, float *level, float *noise) {
     }
     if (count < LEAST || moves < LEAST) return false;
     *level = qb__air_median(values, count);
-    *noise = qb__air_median(steps, moves) / 0.954f; /* of a normal distribution */
+    /* standard deviation, for a normal distribution: the median step is 0.954 of it */
+    *noise = qb__air_median(steps, moves) / 0.954f;
     return *level > 0;
 }
 

@@ -21,8 +21,8 @@ typedef struct band {
     qb_scan *scan;
     const qb_scan_info *info;
     size_t row0, rows, pixels;
-    const float *dark, *gain; /* of the band */
-    qb__fields own;           /* for rows outside those of the preparation */
+    const float *dark, *gain; /* fields of the band */
+    qb__fields own;           /* holds the fields of rows that the preparation does not have */
     float *values;
     void *raw;
 } band;

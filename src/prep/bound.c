@@ -37,7 +37,7 @@ typedef struct tops {
     size_t columns, count;
     qb_dtype dtype;
     float *line;
-    double value[QB__SAMPLE_LINES]; /* of each line: a value that only few of its values exceed */
+    double value[QB__SAMPLE_LINES]; /* for each line a value that only few of its values exceed */
     double largest;                 /* the largest value of all lines */
 } tops;
 

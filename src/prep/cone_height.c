@@ -27,7 +27,7 @@ typedef struct height {
     qb_scan *scan;
     const qb_scan_info *info;
     qb__prep prep;
-    size_t first, row0; /* of the fields; of the image */
+    size_t first, row0; /* first: scan row of the first row of the fields; row0: first row of the image */
     const qb__circle *circle;
     size_t bin[2]; /* pixels of a bin, across and along */
     size_t block;  /* rows that are read at once */

@@ -7,8 +7,8 @@ enum {
     PAIRS = QB__PLANES_PAIRS,
     FEWEST_BINS = 12,
     MOST_SHIFTS = 24, /* bins, to either side */
-    FAR_SHIFTS = 40,  /* where the best one is none of these */
-    STEPS = 8         /* to either side, of a search */
+    FAR_SHIFTS = 40,  /* searched if the best shift is not within MOST_SHIFTS */
+    STEPS = 8         /* positions of a search on either side */
 };
 
 static size_t least_of(const double *y, size_t n) {

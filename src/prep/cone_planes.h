@@ -19,7 +19,7 @@ typedef struct qb__plane_pair {
 
 typedef struct qb__cone_planes {
     size_t n[2];          /* columns, rows of the images */
-    double column, row;   /* where the ray at right angles to the axis falls, as stated */
+    double column, row;   /* stated position of the ray that is perpendicular to the axis */
     double pixel[2], sdd; /* mm */
     float *image;         /* [views][n[1]][n[0]] */
     size_t views;

@@ -16,7 +16,7 @@ typedef struct qb__curve {
     bool table;
     float a, b;
     float end, per_step; /* per_step: table steps per unit of p */
-    float slope;         /* beyond the end */
+    float slope;         /* slope of the curve beyond the end of the table */
     float ratio[QB__CURVE_STEPS + 1];
     char *macro; /* the ratios, for a device */
 } qb__curve;

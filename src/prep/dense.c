@@ -23,7 +23,7 @@ struct qb__dense {
     qb__two two;
     qb__two_beam beam;
     qb__dense_paths paths;
-    float floor; /* of transmissions */
+    float floor; /* smallest transmission */
     atomic_ullong clamped;
 };
 

@@ -16,7 +16,7 @@ void qb_tool_frame_gain(const float *flat, const float *dark, size_t count, floa
 
 void qb_tool_frame_lines(const void *values, qb_dtype dtype, size_t count, const float *dark, const float *gain,
                          float *out) {
-    enum { BLOCK = 4096 }; /* of the first cache */
+    enum { BLOCK = 4096 }; /* values of a block, so that it stays in the first-level cache */
     float block[BLOCK];
     const qb__lines *loops = qb__lines_choose(qb__cpu_features());
     qb__lines_found found = {0};

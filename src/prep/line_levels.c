@@ -243,7 +243,8 @@ typedef struct votes {
 static void vote(const qb__line_levels *l, const double end[2], votes *v) {
     const bool ends = isfinite(end[0]) && isfinite(end[1]);
     const double least = fmin(end[0], end[1]), most = fmax(end[0], end[1]);
-    const bool air = ends && most < -0.05 && most < -12 * l->noise; /* of fewer columns */
+    /* an end has fewer columns than a block, so its noise is larger */
+    const bool air = ends && most < -0.05 && most < -12 * l->noise;
     if (air || (l->low < -0.05 && l->low < -6 * l->noise)) {
         v->bright++;
         v->level += air ? most : l->low;

@@ -19,8 +19,8 @@ typedef struct qb__spikes {
 /* Levels of a prepared detector row that tell whether the scan's quantity is right. They are medians of blocks of
  * columns, which single pixels do not change. */
 typedef struct qb__line_levels {
-    double low, high, noise;     /* of blocks: the lowest, the highest, and the uncertainty of one */
-    double sum, size;            /* of the measured values, and of their absolute values */
+    double low, high, noise;     /* lowest and highest median of a block, and the standard error of such a median */
+    double sum, size;            /* sum of the measured values, and of their absolute values */
     uint32_t measured, negative; /* their number, and the number of negative ones */
     uint32_t values, beyond;     /* all; and values that neither a beam nor an object can cause */
     qb__spikes spikes[2];        /* single pixels; pairs of neighbours */
@@ -29,7 +29,7 @@ typedef struct qb__line_levels {
     float top,
         next; /* the largest of its counts below the type's maximum, or of other values; the next smaller count */
     uint32_t at_top, at_next; /* number of counts equal to top, and to next */
-    uint32_t off;             /* of those at the top, where the flat is near, but different */
+    uint32_t off;             /* number of counts at the top where the flat is close to the top, but not equal */
     uint32_t gaps;            /* number of places where one or two other counts lie between two equal to top */
     uint32_t curved_pairs,
         /* pairs of second differences below the top, and those of opposite sign, which is most of them for noise */
@@ -71,12 +71,12 @@ typedef struct qb__levels_found {
     double clip, clipped;  /* value at which counts are clipped; share of clipped counts; 0: none */
     /* number of rows; of rows with single bright pixels that are not columns; of these pixels */
     size_t lines, spiked, spikes;
-    uint32_t view, row, column;   /* of the first spike */
+    uint32_t view, row, column;   /* place of the first spike */
     size_t hot;                   /* columns of these rows that stand out in most views */
     uint32_t hot_row, hot_column; /* place of the first hot column */
     double brightest;             /* the largest count below the type's maximum */
     double below;                 /* share of the counts far below their dark */
-    uint32_t odd_view, odd_row;   /* of the first row with impossible values */
+    uint32_t odd_view, odd_row;   /* place of the first row with impossible values */
 } qb__levels_found;
 
 /* From lines[groups][each]; end[i][2]: the levels of their ends, NaN if there is none. */

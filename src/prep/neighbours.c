@@ -12,7 +12,7 @@
 
 enum {
     READ_BYTES = 4 << 20, /* read at a time, with the margin */
-    MOST_BYTES = 64 << 20 /* where storage comes in pieces of many views: beyond it the margin is read by itself */
+    MOST_BYTES = 64 << 20 /* largest piece of views in chunked storage; for larger ones the margin is read separately */
 };
 
 /* ---- life ---- */

@@ -77,7 +77,7 @@ uint64_t qb__near_settle(const qb__neighbours *d, const float *was, size_t row, 
 typedef struct band {
     const block *b;
     size_t view, row0, row1; /* view of the block; rows to hand out */
-    float *cells, *next;     /* from row `row0 - margin` on, which the detector may not have */
+    float *cells, *next;     /* rows from row0 - margin on, some of which may lie outside the detector */
     const char *kept;        /* rows above row0 that have been changed; NULL: none have */
 } band;
 

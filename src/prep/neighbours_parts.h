@@ -28,7 +28,7 @@ struct qb__neighbours {
     uint32_t *pairs;      /* [view][2]: the views before and after, which step[0] looks at; NULL: it does not */
     _Atomic(char *) kept; /* scratch of a thread, for the next read; NULL: none, or it is in use */
     _Atomic uint64_t changed[QB__PREP_STEPS], pixels;
-    bool counted; /* of all pixels */
+    bool counted; /* all pixels have been counted once */
 };
 
 /* Views from view0 on that are corrected together: rows row0 <= row < row1 in `out`, and the rows of the margin. */

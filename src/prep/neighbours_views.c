@@ -44,7 +44,7 @@ typedef struct rows {
     size_t view0, view1, row0, rows;
     char *out;          /* [view][row] */
     const char *beyond; /* [2][row]: of the view before view0, and of view1 */
-    float *lines;       /* of each thread */
+    float *lines;       /* [thread][LINES], scratch */
 } rows;
 
 enum { LINES = 4 /* transmissions of three views, and what the middle one comes to */ };
@@ -69,7 +69,8 @@ static qb_status correct_row(void *context, size_t row, size_t worker) {
     qb__neighbours *d = r->door;
     const size_t columns = d->info->columns, floats = line_floats(d->info), at = (r->row0 + row) * columns;
     float *line[3], *made = r->lines + (worker * LINES + 3) * floats + EDGE;
-    for (int i = 0; i < 3; i++) line[i] = r->lines + (worker * LINES + (size_t)i) * floats; /* of view % 3 */
+    /* the line of view v is line[v % 3] */
+    for (int i = 0; i < 3; i++) line[i] = r->lines + (worker * LINES + (size_t)i) * floats;
     for (size_t v = r->view0 ? r->view0 - 1 : 0; v <= r->view0; v++) load(r, v, row, line[v % 3]);
     for (size_t v = r->view0; v < r->view1; v++) {
         if (v + 1 < d->info->views) load(r, v + 1, row, line[(v + 1) % 3]);

@@ -27,7 +27,7 @@ typedef struct qb__direction_at {
 typedef struct qb__opposite_pair {
     /* indices of the stored views; the views for measuring the change with the angle */
     size_t view[2], low[2], high[2];
-    size_t next, far; /* for view[0]: a neighbour, and a view a quarter turn away */
+    size_t next, far; /* other views to compare view[0] with: a neighbour, and a view a quarter turn away */
     double lever[2];  /* radians from low to high */
     double off;       /* radians from the opposite of view[0] to view[1], as stated */
 } qb__opposite_pair;
@@ -62,10 +62,10 @@ typedef struct qb__opposite_look {
 typedef struct qb__opposite_fit {
     double x[QB__OPPOSITE_UNKNOWN], error[QB__OPPOSITE_UNKNOWN]; /* bins, radians, radians */
     /* Sums of squares. */
-    double before; /* of the differences between opposite views */
-    double after;  /* of the residuals after the fit */
-    double next;   /* of the differences to the neighbours qb__opposite_pair.next */
-    double far;    /* of the differences to the views qb__opposite_pair.far */
+    double before; /* sum over the differences between opposite views */
+    double after;  /* sum over the residuals after the fit */
+    double next;   /* sum over the differences to the neighbours qb__opposite_pair.next */
+    double far;    /* sum over the differences to the views qb__opposite_pair.far */
     /* cross: of the differences to the mirrored views `far`: faulty columns, which do not move, count here as between
      * opposite views */
     double cross;

@@ -71,7 +71,7 @@ static qb_status parse(const char *text, kind *of, double *value) {
 
 typedef struct beam {
     double pixel[2];      /* mm in the object, along a row and a column; 0: not known */
-    double distance;      /* from the object to the detector; 0: not known */
+    double distance;      /* mm from the object to the detector; 0: not known */
     double magnification; /* 1 for parallel beams */
     bool unknown;         /* a cone whose distances nobody states */
 } beam;
@@ -139,7 +139,7 @@ static qb_status check_length(const qb_scan_info *info, const qb__paganin *p) {
 static qb_status take_length(const qb_scan_info *info, const beam *b, kind of, double value, qb__paganin *p) {
     p->pixels = !(b->pixel[0] > 0);
     if (of == PIXELS) {
-        value /= info->image ? (double)info->bin[0] : 1; /* of the whole detector's */
+        value /= info->image ? (double)info->bin[0] : 1; /* pixels of the whole, unbinned detector */
         p->length = p->pixels ? value : value * b->pixel[0];
         p->columns = value;
         p->rows = p->pixels ? value : p->length / b->pixel[1];
@@ -189,7 +189,8 @@ qb_status qb__paganin_of(const qb_scan_info *info, const qb_geometry *geometry, 
     const double distance = b.magnification > 1 || !(options->distance > 0) ? b.distance : options->distance;
     p->distance = distance / b.magnification;
     if (ratio || options->energy > 0 || options->distance > 0) QB__TRY(check_beam(info->path, p, ratio));
-    const double square = p->energy > 0 ? pi * qb__paganin_hc / p->energy * p->distance : 0; /* of L over delta/beta */
+    /* the square of the length L is this times delta/beta */
+    const double square = p->energy > 0 ? pi * qb__paganin_hc / p->energy * p->distance : 0;
     if (ratio) {
         p->delta_beta = of == RATIO ? value : 1 / (4 * pi * pi * value);
         p->length = sqrt(square * p->delta_beta);

@@ -35,7 +35,7 @@ struct qb__phase {
     qb__phase_device *device; /* NULL: the CPU filters */
     bool near;                /* the device takes zingers out, too */
     qb__scan_rows rows;
-    _Atomic(struct room *) kept;  /* for the next read of the CPU; NULL: none, or it is in use */
+    _Atomic(struct room *) kept;  /* scratch for the next read on the CPU; NULL: none, or it is in use */
     char text[400], scatter[160]; /* "": not done */
 };
 

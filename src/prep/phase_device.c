@@ -19,10 +19,11 @@
 
 enum {
     SLOT_BYTES = 128 << 20, /* filtered numbers of a slot */
-    PLANE_BYTES = 32 << 20, /* of planes at once: what caches hold of larger ones is lost between kernels */
-    HEIGHT_LEAST = 256,     /* where margins are short */
+    PLANE_BYTES = 32 << 20, /* bytes of planes held together: larger ones would not stay in caches between kernels */
+    HEIGHT_LEAST = 256,     /* smallest height of planes, used if margins are short */
     PART_OF_MEMORY = 8,     /* phase retrieval may hold 1/8 of the memory */
-    KEPT_PART = 2           /* with the rows that it leaves on the device, half of the room */
+    /* phase retrieval and the rows that it leaves on the device may use 1/KEPT_PART of the room */
+    KEPT_PART = 2
 };
 enum { SLOTS = 2 };
 static const double WORTH = 1; /* s more than a device takes to start */
@@ -40,7 +41,7 @@ typedef struct slot {
 struct qb__phase_device {
     const qb_scan *scan;
     const qb__scan_rows *rows;
-    bool named; /* by the user: it must be had */
+    bool named; /* the user named the device: phase retrieval must use it */
     qb__paganin how;
     qb__device_set set;
     qb__device *device;
@@ -48,13 +49,13 @@ struct qb__phase_device {
     size_t at_once, slot_views;
     qb__phase_planes *planes;
     bool near_wanted;
-    qb__near_rows *near; /* of near_of; NULL: not made yet */
+    qb__near_rows *near; /* made for near_of; NULL: not made yet */
     const qb__neighbours *near_of;
     uint64_t near_found; /* pixels that it has changed so far */
     qb__memory *corrected;
     slot slot[SLOTS];
     bool open, given_up;
-    size_t keep_row0, keep_row1; /* that stay here; the same: none do */
+    size_t keep_row0, keep_row1; /* range of rows that stay on the device; equal: no rows stay */
     bool armed, kept;            /* kept: they are here */
     qb__memory *keep;
     pthread_mutex_t lock;

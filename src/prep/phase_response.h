@@ -9,9 +9,10 @@
  *   scale / (column + row) (1 + unsharp (1 - mean_row mean_column)) / (1 - share spread_row spread_column),
  * and `offset` is added to the filtered numbers. */
 typedef struct qb__phase_response {
-    float *column, *row;               /* frequencies along a row, [width], and along a column, [height] */
-    float *mean_column, *mean_row;     /* of a Gaussian mean, same sizes; unsharp 0: NULL */
-    float *spread_column, *spread_row; /* of scatter's Gaussian, same sizes; share 0: NULL */
+    float *column, *row;           /* frequencies along a row, [width], and along a column, [height] */
+    float *mean_column, *mean_row; /* frequency response of a Gaussian mean, same sizes; NULL if unsharp is 0 */
+    /* frequency response of the scatter's Gaussian, same sizes; NULL if share is 0 */
+    float *spread_column, *spread_row;
     float scale, unsharp, share, offset;
 } qb__phase_response;
 

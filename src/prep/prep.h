@@ -23,7 +23,7 @@ typedef struct qb__prep {
     qb_quantity quantity;
     qb_dtype dtype;
     size_t columns;
-    size_t row0; /* of the scan, first row of the fields */
+    size_t row0; /* scan row of the first row of the fields */
     /* The fields from the passes (step.h); line integrals have no gain and air. */
     const float *dark; /* [row][column] subtracted from the numbers: the mean dark; NULL = 0 */
     const float *gain; /* [row][column] factor: 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
@@ -35,7 +35,7 @@ typedef struct qb__prep {
     float most;     /* larger line integrals were not measured; 0: QB__MOST_INTEGRAL */
     qb_pad ends;    /* continuation of a row whose end was not measured: --pad of filters, else edge */
     bool keep_lost; /* missing values stay NaN, and are counted; else they are filled */
-    const struct qb__curve *curve; /* of --hardening, prep/curve.h; not owned. NULL: none */
+    const struct qb__curve *curve; /* curve of --hardening (prep/curve.h); not owned. NULL: none */
     /* set by qb__prep_begin(): */
     const qb_prep_options *options;
     const qb__lines *loops;                                      /* those for this CPU */

@@ -27,10 +27,10 @@ struct qb__prepare {
     qb__fields fields;
     qb__neighbours *neighbours; /* NULL: no step looks at them */
     qb__curve *curve;           /* NULL: none */
-    char note[NOTES][240];      /* of the steps, by their rows */
+    char note[NOTES][240];      /* notes of the steps, in the order of their rows */
     const qb_scan *scan;
-    float floor;    /* of transmissions, as it is said */
-    char worst[64]; /* where most is saturated, in words; "" */
+    float floor;    /* smallest transmission as the user gave it, for messages */
+    char worst[64]; /* text that names the view with most saturation; "": none */
 };
 
 size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows) {

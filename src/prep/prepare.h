@@ -19,7 +19,7 @@ typedef struct qb__prepared {
     size_t own0, own1; /* not used if all ranks have all rows, or without ranks */
     bool all;
     bool keep_lost; /* missing values stay NaN; passes over the scan fill them nevertheless */
-    qb_pad ends;    /* as in qb__prep */
+    qb_pad ends;    /* see qb__prep.ends */
 } qb__prepared;
 
 /* Run the passes over the scan: its fields, and other steps such as the air region of every view. Reports decisions.

@@ -30,13 +30,16 @@ enum {
     QB__RINGS_SURE = 64     /* narrow stripes only where a row has some, or a strong one */
 };
 
-enum { QB__RINGS_BLOCKS = 16 /* of views */, QB__RINGS_WINDOWS = 15 /* that overlap */ };
+enum {
+    QB__RINGS_BLOCKS = 16 /* largest number of groups of views */,
+    QB__RINGS_WINDOWS = 15 /* largest number of overlapping windows */
+};
 
 /* q[columns]: the smooth curve through p; scratch[columns]. */
 typedef void (*qb__rings_smooth)(double small, const double *p, size_t columns, double *q, double *scratch);
 
 typedef struct qb__rings_how {
-    const char *name; /* of the method */
+    const char *name; /* name of the method */
     unsigned parts;
     double snr;              /* how far a column must stand out */
     size_t large, small;     /* windows in columns */
@@ -61,7 +64,8 @@ typedef struct qb__rings_row {
     double *stripe;                       /* [columns] found so far: to be subtracted from line integrals */
     bool *lost;                           /* [columns] has no usable value */
     bool *doubt;                          /* [columns], scratch */
-    unsigned kinds;                       /* that were found: QB__RINGS_DEAD, LARGE, NARROW, and SORT for dense ones */
+    /* kinds of stripes found: QB__RINGS_DEAD, LARGE, NARROW, and SORT for dense ones */
+    unsigned kinds;
 } qb__rings_row;
 size_t qb__rings_work(size_t columns);
 

@@ -24,7 +24,7 @@
 #include "prep/rings.h"
 
 enum {
-    RANKS = 32, /* of a sorted column, each a mean of neighbours */
+    RANKS = 32, /* number of ranks of a sorted column; each is a mean of neighbours */
     GROUPS = 8, /* groups of ranks, for the standard error */
     LANES = QB__SORT_LANES,
     LEVELS = 5, /* levels of the wavelet transform, at most */
@@ -160,7 +160,7 @@ static void details(size_t n, int levels, float *line, float *scratch) {
 
 static void medians_of_details(qb__rings_row *row, float *scratch, double *found) {
     const size_t n = row->columns;
-    int levels = 2; /* for up to 511 columns; one more level for each doubling */
+    int levels = 2; /* levels for up to 511 columns; each doubling of the columns adds a level */
     while (levels < LEVELS && n >> (levels + 7)) levels++;
     for (size_t v = 0; v < row->views; v++) {
         float *line = row->lines + v * n;

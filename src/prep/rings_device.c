@@ -11,7 +11,7 @@
 #include "prep/phase.h"
 #include "prep/prepare.h"
 
-enum { BLOCK_BYTES = 256 << 20 /* of line integrals */, ITEMS = 128 };
+enum { BLOCK_BYTES = 256 << 20 /* bytes of the line integrals of a block */, ITEMS = 128 };
 
 /* A block of rows on its way. */
 typedef struct place {
@@ -22,7 +22,8 @@ typedef struct place {
 struct qb__rings_device {
     qb__phase_kept kept;
     size_t views, columns, group, groups; /* views averaged, and how many means there are */
-    size_t first_row, block;              /* where the fields begin; views prepared at a time, a multiple of `group` */
+    /* first_row: scan row of the first row of the fields; block: views prepared at a time, a multiple of `group` */
+    size_t first_row, block;
     qb__queue *queue;
     qb__filter *none;
     qb__device_filter *filter;

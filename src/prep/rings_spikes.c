@@ -17,12 +17,17 @@
 #include "base/sort.h"
 #include "prep/rings.h"
 
-enum { SWEEPS = 24 /* at most */, SURE_PART = 30 /* of the columns, one in so many */, FITS = 12, WORKS = 11 };
+enum {
+    SWEEPS = 24 /* largest number of sweeps */,
+    SURE_PART = 30 /* stripes in 1 of SURE_PART columns are sure */,
+    FITS = 12,
+    WORKS = 11
+};
 static const double ERRORS = 3;        /* standard errors that a stripe must exceed */
 static const double SURE_ERRORS = 10;  /* a stripe that cannot be random */
-static const double KINK_ERRORS = 2.5; /* of noise that each of the three distances may have */
-static const double ALIKE = 0.5;       /* of the height, for each of the three distances */
-static const double STRUCTURE = 0.1;   /* of the object's mean second difference, that a stripe must exceed */
+static const double KINK_ERRORS = 2.5; /* noise allowed for each of the three distances, in standard errors */
+static const double ALIKE = 0.5;       /* smallest value of each of the three distances, relative to the height */
+static const double STRUCTURE = 0.1;   /* a stripe must exceed this part of the object's mean second difference */
 /* a column is lost if it is so much farther from its neighbours than others are from theirs */
 static const double APART = 3;
 static const double PAIR = 0.7; /* residual of a pair relative to that of one column */

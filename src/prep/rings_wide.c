@@ -11,10 +11,11 @@
 #include "prep/rings.h"
 
 enum { STRIPES = 64, /* stripes per row, at most */ NARROWEST = 3 /* columns; two are a pair of narrow stripes */ };
-static const double ALIKE = 0.7; /* of the height, for each of the four second differences at least, except for noise */
+/* smallest value of each of the four second differences, relative to the height, except for noise */
+static const double ALIKE = 0.7;
 /* second differences next to a step, at most this share of its height, except for noise */
 static const double SMOOTH = 0.35;
-static const double CLEARLY = 1.2; /* by this factor */
+static const double CLEARLY = 1.2; /* required ratio of improvements */
 static const double NOISE = 2;     /* standard errors that each may deviate */
 
 typedef struct steps {

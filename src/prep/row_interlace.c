@@ -11,7 +11,7 @@ enum { PLACES = 24, VIEWS = 3, ROWS = 16, FEWEST_ROWS = 8, OTHERS = 1 /* positio
 
 typedef struct interlace {
     qb_scan *scan;
-    qb__prep prep; /* that of the scan; missing values are interpolated */
+    qb__prep prep; /* preparation of the scan; missing values are interpolated */
     size_t first;  /* row of its fields */
     size_t row, rows, columns;
     float *line[VIEWS]; /* [rows][columns] of a view, the one before and the one after */

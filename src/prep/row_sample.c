@@ -15,8 +15,8 @@ typedef struct look {
     size_t row[GROUPS], rows; /* sampled rows that are held here, and their number */
     size_t first;             /* the group of row[0] */
     size_t of;                /* sampled views of the whole scan */
-    size_t view0, views;      /* which of them are held here: the first, and how many */
-    size_t bytes;             /* of a row */
+    size_t view0, views;      /* the sampled views that are held here: number of the first, and how many */
+    size_t bytes;             /* bytes of a row */
     size_t tall, wide;        /* sampled rows and views that are read at once, with all in between */
     char *raw;
 } look;

@@ -21,7 +21,7 @@ enum { VIEWS = 48, FEWEST_VIEWS = 8, FEWEST_ROWS = 8, BINS = 32 };
 typedef struct shift {
     qb_scan *scan;
     const qb_scan_info *info;
-    qb__prep prep; /* that of the scan; missing values are interpolated */
+    qb__prep prep; /* preparation of the scan; missing values are interpolated */
     size_t first;  /* row of its fields */
     size_t row0, rows, view[VIEWS], views;
     size_t block;  /* rows read at once */
@@ -119,7 +119,7 @@ static match match_of(const shift *s, size_t i, size_t j) {
 /* Variation of the means from row to row: if everything matches, nothing is known. 0: only rounding, for an object that
  * is the same in all rows. */
 static double variation(const shift *s) {
-    const double ROUNDING = 1e-4; /* of the means */
+    const double ROUNDING = 1e-4; /* relative rounding error of the means */
     double least = INFINITY, size = 0;
     for (size_t i = 0; i < s->views; i++) {
         double sum = 0, square = 0;
@@ -199,7 +199,8 @@ static double variance_of(const shift *s, int axis) {
 
 /* With the axis along the rows' direction v the means of rows stay nearly constant, and those of columns change. */
 static void judge_turned(const shift *s, qb__row_shift *found) {
-    const double TIMES = 4, LEAST = 1e-5; /* of the bins' square: a round object shows nothing */
+    /* LEAST: relative to the mean square of the bins, because a round object shows nothing */
+    const double TIMES = 4, LEAST = 1e-5;
     double square = 0;
     for (size_t i = 0; i < s->n[0] * s->n[1] * s->n[2]; i++) square += (double)s->bins[i] * (double)s->bins[i];
     square /= (double)(s->n[0] * s->n[1] * s->n[2]);

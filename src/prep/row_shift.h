@@ -9,7 +9,7 @@
 typedef struct qb__row_shift {
     double rows;         /* the movement; 0: none, or unknown */
     size_t before, from; /* views between which it moved */
-    bool slowly;         /* by a little from view to view */
+    bool slowly;         /* it moved a little from each view to the next */
     int interlaced;      /* not 0: odd rows belong to another view than even ones, see qb__row_interlace_find */
     char order[96];      /* the axes of the data have another order, in words; "" if they do not */
 } qb__row_shift;

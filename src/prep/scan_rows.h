@@ -8,7 +8,7 @@
 /* Conversion of rows of a scan's numbers to transmissions, and back. */
 typedef struct qb__scan_rows {
     const qb_scan *scan;
-    qb_dtype dtype; /* of the data read */
+    qb_dtype dtype; /* type of the data read */
     float *gain;    /* [row][column] 1 / (flat - dark), 0 where the flat is dead; NULL: 1 */
     float top;      /* counts are saturated from there on */
 } qb__scan_rows;

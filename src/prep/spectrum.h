@@ -13,8 +13,8 @@ enum { QB__SPECTRUM_BINS = 400 };
  * QB__LEAST_KEV do not leave the tube. Characteristic lines are not modelled. */
 typedef struct qb__spectrum {
     size_t bins;
-    double share[QB__SPECTRUM_BINS]; /* of the signal without material; their sum is 1 */
-    double mu[QB__SPECTRUM_BINS];    /* of the material, 1/mm */
+    double share[QB__SPECTRUM_BINS]; /* part of the signal without material, for each bin; the sum is 1 */
+    double mu[QB__SPECTRUM_BINS];    /* attenuation of the material in each bin, 1/mm */
     double reference;                /* 1/mm, attenuation per length: at `at`, or of thin material */
 } qb__spectrum;
 

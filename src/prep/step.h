@@ -38,8 +38,8 @@ typedef struct qb__pass {
     qb_scan *scan;
     const qb_prep_options *options;
     const qb_env *env;
-    const struct qb__prepare *prepare; /* with the fields so far, for qb__prepare_rows() */
-    qb__fields *fields;                /* to fill and to change */
+    const struct qb__prepare *prepare; /* has the fields made so far, for qb__prepare_rows() */
+    qb__fields *fields;                /* the step may fill and change them */
     char *note;                        /* [note_size] what was done, for report and provenance */
     size_t note_size;
     bool keep_lost; /* qb__prepared's: what lost pixels come to */
@@ -47,7 +47,7 @@ typedef struct qb__pass {
 
 /* The row that value and row steps have in hand. */
 typedef struct qb__line {
-    size_t view, row; /* of the fields */
+    size_t view, row; /* indices of view and row in the fields */
     uint64_t lost;    /* columns that have no value so far: they are NaN */
     qb__prep_counts *counts;
 } qb__line;
@@ -69,7 +69,7 @@ typedef struct qb__near {
 } qb__near;
 
 struct qb__step {
-    const char *name; /* in reports */
+    const char *name; /* name in reports */
     qb__scope scope;
     /* Does this scan need it? NULL options: those of none, the defaults. */
     bool (*wanted)(const qb_scan_info *info, const qb_prep_options *options);

@@ -149,7 +149,8 @@ void qb__two_clear(qb__two *two) {
 float qb__two_line(const qb__two *two, float p, float d) {
     const float x = LENGTHS * sqrtf(fminf(d / (float)two->longest, 1)), y = p * (float)(STEPS / END);
     const int i = x < LENGTHS ? (int)x : LENGTHS - 1, k = y <= 0 ? 0 : y < STEPS ? (int)y : STEPS - 1;
-    const float a = x - (float)i, b = y - (float)k; /* beyond the ends of p its slope continues */
+    /* b may lie outside 0..1: beyond the ends of p the table is continued linearly */
+    const float a = x - (float)i, b = y - (float)k;
     const float *low = two->table + (size_t)i * (STEPS + 1) + k, *high = low + STEPS + 1;
     return (1 - a) * (low[0] + b * (low[1] - low[0])) + a * (high[0] + b * (high[1] - high[0]));
 }

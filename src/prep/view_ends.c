@@ -16,7 +16,7 @@ enum { MOST_BINS = 192, LEAST_BINS = 24, LEAST_VIEWS = 12 };
 /* The views of the ends: the angles must rise, or fall, evenly there. The number of steps from the last to the first
  * one, as stated, or NAN. */
 static double stated_steps(const qb__view_ends_of *asked, size_t views, qb__ends_look *l) {
-    const double OFF = 0.1, MOST = 0.1; /* of a step; of all views */
+    const double OFF = 0.1, MOST = 0.1; /* OFF: part of a step; MOST: part of all views */
     const double *t = asked->radians, span = t[views - 1] - t[0], step = span / (double)(views - 1);
     const double turns = rint(fabs(span) / M_PI);
     for (size_t i = 0; i + 1 < l->near; i++) {
@@ -88,7 +88,7 @@ static qb__ends_gap agree(qb__ends_gap *all, size_t count) {
 
 /* Results of the views, smoothed so that changes continue as evenly as noise and detail allow. */
 static void measure_best(qb__ends_look *l, qb__ends_measure *best, qb__ends_gap *gap) {
-    static const double widths[WIDTHS] = {0.5, 1, 2, 4, 8}; /* in units of the rim's movement per step */
+    static const double widths[WIDTHS] = {0.5, 1, 2, 4, 8}; /* in units of the movement of the rim in one step */
     static const size_t counts[COUNTS] = {2, 3, 4, 6, 8};
     const double rim = 0.5 * l->step * (double)l->bins, most = (double)(l->bins * l->bins) / 300, column = l->column;
     qb__ends_gap gaps[WIDTHS * COUNTS];

@@ -12,7 +12,7 @@
 typedef struct qb__view_ends_of {
     const double *radians; /* [views] as stated */
     bool parallel;         /* rays are parallel; else only whole turns are checked */
-    double column;         /* of the axis; NAN: unknown */
+    double column;         /* column of the axis; NAN: unknown */
     size_t row0, row1;     /* prepared rows */
 } qb__view_ends_of;
 

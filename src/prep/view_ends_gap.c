@@ -44,7 +44,7 @@ static void add(const qb__ends_look *l, float *const a[2], float *const b[2], fl
 
 /* Steps between the ends, from the sums without one part. NAN: slopes do not continue. */
 static double steps_of(const double total[SUMS], const double but[SUMS], double count) {
-    const double LEAST = 0.8, MOST = 1.5; /* of the known distance */
+    const double LEAST = 0.8, MOST = 1.5; /* relative to the known distance */
     double s[SUMS];
     for (int i = 0; i < SUMS; i++) s[i] = total[i] - (but ? but[i] : 0);
     if (!(s[SLOPES_ENDS] > 0) || !(s[SLOPES_ONE] > 0)) return NAN;

@@ -10,7 +10,12 @@
 /* Only for view_ends*.c. */
 
 /* Views of either end, rows, ... */
-enum { QB__ENDS_NEAR = 16, QB__ENDS_ALL = 2 * QB__ENDS_NEAR, QB__ENDS_ROWS = 24, QB__ENDS_PARTS = 8 /* of a row */ };
+enum {
+    QB__ENDS_NEAR = 16,
+    QB__ENDS_ALL = 2 * QB__ENDS_NEAR,
+    QB__ENDS_ROWS = 24,
+    QB__ENDS_PARTS = 8 /* number of parts of a row */
+};
 enum { QB__ENDS_SCRATCH = 7 };
 
 typedef struct qb__ends_look {
@@ -21,7 +26,7 @@ typedef struct qb__ends_look {
     size_t near;  /* views of either end, at most QB__ENDS_NEAR */
     size_t rows, row[QB__ENDS_ROWS], bin, bins;
     double step;                   /* radians between neighbours, as stated */
-    double column;                 /* of the axis, in bins */
+    double column;                 /* column of the axis, in bins */
     bool mirrored;                 /* the first views are compared as mirror images */
     float *read;                   /* [2 near][rows][bins]: the first views, then the last ones, from the end on */
     float *line;                   /* [2 near][rows][bins] smoothed, minus their means; the first ones mirrored */

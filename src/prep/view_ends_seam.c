@@ -8,9 +8,9 @@
 #include "prep/view_ends_parts.h"
 
 enum {
-    VIEWS = 8,                 /* that are compared, of either end */
-    MOST = 3,                  /* of a run, on either side of its middle */
-    DEGREES = 3,               /* of freedom of the polynomial: 1, x, x^2 */
+    VIEWS = 8,                 /* views of either end that are compared */
+    MOST = 3,                  /* views of a run on either side of its middle, at most */
+    DEGREES = 3,               /* degrees of freedom of the polynomial: 1, x, x^2 */
     LEFT = 2 * MOST - DEGREES, /* degrees of freedom of the residual */
     RUNS = 2 * (VIEWS - 3),    /* within the sides */
     ALL_PARTS = QB__ENDS_ROWS * QB__ENDS_PARTS
@@ -192,7 +192,8 @@ static inside look_inside(const qb__ends_look *l, size_t half, const weights *ot
 /* 1: one step fits; -1: the other distance; 0: neither clearly. Unknown if the test fails within the sides. */
 static int judge(const inside *in, double mirror, double less, double left, size_t values, bool *known) {
     const double ROUNDING = 1e-4, EVEN = 0.25, SEPARATE = 4, SURE = 2, FITS = 1.15;
-    const double LEAST_OTHER = 0.3, MOST_OTHER = 2.2, LEAST_ONE = 0.6, MOST_ONE = 2; /* of the expected value */
+    /* relative to the expected value */
+    const double LEAST_OTHER = 0.3, MOST_OTHER = 2.2, LEAST_ONE = 0.6, MOST_ONE = 2;
     const double part = less / in->mean, sure = fabs(less) / in->varies;
     *known = in->mean > ROUNDING * ROUNDING * (double)values && in->least > EVEN * in->most &&
              (1 + mirror) * in->least > SEPARATE * in->varies;

@@ -85,7 +85,7 @@ void qb__view_jumps_add(qb__view_jumps *j, size_t view, const float *line) {
 /* The steps near one, by parts. */
 typedef struct nearby {
     double most[MOST_ROWS * PARTS];
-    double largest, least; /* of all parts together */
+    double largest, least; /* over all parts */
 } nearby;
 
 static void look_nearby(const qb__view_jumps *j, const float *square, size_t view, nearby *n) {

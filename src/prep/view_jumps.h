@@ -9,7 +9,7 @@
 
 /* Change from each view to the next, in parts of the rows and with several widths of smoothing. If frames are missing,
  * or the object moved, nearly all parts change more than nearby. An edge seen lengthwise changes only a few parts. */
-enum { QB__JUMP_WIDTHS = 3, QB__JUMP_PARTS = 8 /* of a row */ };
+enum { QB__JUMP_WIDTHS = 3, QB__JUMP_PARTS = 8 /* number of parts of a row */ };
 
 typedef struct qb__view_jumps {
     size_t rows, bins, views;

@@ -154,7 +154,7 @@ static void judge(qb__opposite_look *l, double stated, bool known, qb__opposites
     if (left_of(l, &f) > UNLIKE) {
         double other = qb__opposite_search(l, known ? EDGE : RIM);
         const qb__opposite_fit g = qb__opposite_settle(l, &other);
-        /* where little overlaps anything agrees */
+        /* with a small overlap any two views agree */
         if (left_of(l, &g) < left_of(l, &f) && (!known || g.far > OVERLAP * first.far)) f = g, column = other;
         if (left_of(l, &f) > UNLIKE) {
             if (left_of(l, &f) * f.far > TIMES * f.next) found->unlike = sqrt(left_of(l, &f));

@@ -11,7 +11,7 @@
  * angles between them. */
 typedef struct qb__opposites_asked {
     const double *radians; /* [views] as stated */
-    double column;         /* of the axis; NAN: unknown */
+    double column;         /* column of the axis; NAN: unknown */
     size_t row0, row1;     /* prepared rows */
     size_t room;           /* bytes of memory */
 } qb__opposites_asked;
@@ -21,7 +21,7 @@ typedef struct qb__opposites {
     double unlike; /* difference of opposite views relative to that of views a quarter turn apart */
     double turn;   /* radians by which the angle between opposite views differs from the stated one */
     double step;   /* radians between neighbouring views, the median */
-    double column; /* of the axis, if it differs from the stated one */
+    double column; /* column of the axis if it differs from the stated one */
     double lean;   /* degrees by which the axis leans in the image */
     size_t row[2]; /* two distant rows */
     double at[2];  /* columns of the axis in these rows */

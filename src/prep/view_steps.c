@@ -38,7 +38,7 @@ typedef struct place {
 typedef struct steps {
     qb_scan *scan;
     const qb_scan_info *info;
-    qb__prep prep; /* that of the scan; missing values are interpolated */
+    qb__prep prep; /* preparation of the scan; missing values are interpolated */
     size_t first;  /* row of its fields */
     size_t row[ROWS], rows, bins;
     size_t edge[BINS + 1]; /* first column of each bin */
@@ -54,7 +54,7 @@ typedef struct steps {
          * noise */
         all;
     float *line, *now, *last;
-    float *change, *nothing; /* from the previous view to this one; zeros */
+    float *change, *nothing; /* change: from the previous view to this one; nothing: zeros */
     float *anchor;           /* [ANCHORS] views, evenly over all */
     float *end[4]; /* the first view, one as far after it as the last is from it, and the same from the last view on */
     size_t lag;    /* views between these; 0: too few, or no turn */

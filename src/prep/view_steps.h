@@ -16,9 +16,9 @@ typedef struct qb__view_steps {
     double apart;  /* the same relative to consecutively measured ones; 0: small */
     /* ratio by which every view is more similar to the mirror image of the next one than to that one; 0: it is not */
     double flipped;
-    size_t held;    /* from this view to the next the stated angle jumps, but the image does not */
+    size_t held;    /* the view after which the stated angle jumps although the image does not change */
     double turn[2]; /* radians before and after; equal: no such jump */
-    double closes;  /* for the last and the first view, see qb__view_closing_judge */
+    double closes;  /* whether the last view continues to the first one, see qb__view_closing_judge */
     double gap;     /* radians between these two, as stated */
 } qb__view_steps;
 

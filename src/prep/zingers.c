@@ -23,7 +23,7 @@
 #include "prep/prep.h"
 #include "prep/step.h"
 
-enum { BLOCK = 256 /* of the loop */ };
+enum { BLOCK = 256 /* columns that the loop handles at once */ };
 
 static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     (void)info;

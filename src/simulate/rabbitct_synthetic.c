@@ -38,7 +38,7 @@ typedef struct work {
     view_geometry view;
     float *image;
     qb__filter *filter;
-    char *scratch; /* of the filter, one per worker */
+    char *scratch; /* scratch of the filter, one for each worker */
     size_t scratch_bytes;
     double *volume[REFERENCES];
     size_t size; /* size of the reference that reference_task computes */

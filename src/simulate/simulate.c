@@ -33,8 +33,9 @@ typedef struct exposure {
     char *out;     /* the chunk */
     char *scratch; /* per worker: a band of line integrals, then scratch of the phantom */
     size_t scratch_bytes;
-    size_t *clipped;       /* [workers] */
-    const qb__prep *lines; /* for files of line integrals; NULL: the file gets the detector's values */
+    size_t *clipped; /* [workers] */
+    /* converts to line integrals if the file holds these; NULL: the file gets the detector's values */
+    const qb__prep *lines;
 } exposure;
 
 static size_t row_end(const exposure *e, size_t row) {

@@ -63,7 +63,7 @@ typedef struct looking {
     float *line, *scratch;
     qb__lines_look *lines;
     float *image;        /* [VIEWS][columns] of the middle group */
-    size_t middle, seen; /* that group, and its lines so far */
+    size_t middle, seen; /* number of the middle group, and how many of its lines have been read */
 } looking;
 
 /* Numbers in the file that are not measurements. */
@@ -135,12 +135,14 @@ qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb
 typedef struct judging {
     const qb__line_end *lines;
     const bool *count;
-    double least, top; /* of the scan: the median of the maxima of non-empty lines */
+    /* least: smallest value of an object; top: the median of the maxima of all lines that are not empty */
+    double least, top;
     double values[QB__SAMPLE_LINES];
 } judging;
 
-static const double part =
-    0.1; /* of the largest value is not near air; a line whose maximum is below this share of the others' is empty */
+/* Values above this part of the largest one are not near air. A line is empty if its maximum is below this part of the
+ * other lines' maxima. */
+static const double part = 0.1;
 
 static void find_top(judging *j) {
     size_t count = 0, full = 0;

@@ -9,9 +9,10 @@
 
 /* The ends of one detector row in one view. They are not air if the object is wider than the detector. */
 typedef struct qb__line_end {
-    double end[2], noise[2]; /* at column 0 and at the last: median of a few columns, and its uncertainty */
-    double top;              /* level that few values of the line exceed */
-    bool looked;             /* the other fields are set */
+    /* value at column 0 and at the last column: the median of a few columns, and its standard error */
+    double end[2], noise[2];
+    double top;  /* level that few values of the line exceed */
+    bool looked; /* the other fields are set */
 } qb__line_end;
 
 /* The ends and the mass of one prepared line[columns], NaN where not measured; sorted[columns] is scratch. Keeps mass->view and row. */

@@ -58,7 +58,7 @@ qb_status qb__truncation_of(const qb_geometry *g, qb__truncation *ends) {
 
 /* True if slices extend far enough beyond the field of view to hold what is cut off. */
 static bool is_within(const qb__truncation *ends, const qb_grid *grid, double radius) {
-    const double MORE = 1.2; /* from there on most of it has a voxel */
+    const double MORE = 1.2; /* with this reach most of what is cut off lies in voxels */
     double reach = radius;
     for (int j = 0; j < 2; j++) reach = fmin(reach, (double)grid->n[j] * grid->voxel[j] / 2 - fabs(grid->offset[j]));
     return reach > MORE * ends->reach;
@@ -91,18 +91,19 @@ qb_status qb__truncation_check_size(const qb_geometry *geometry, const qb_grid *
 }
 
 void qb__truncation_check_height(const qb_geometry *geometry, const qb_grid *grid, qb__truncation_check *asked) {
-    const double WITHIN = 1.2,
-                 TALLER = 1.4; /* than the field of view at the axis: from there on most of it has a voxel; ... */
+    /* In half heights of the field of view at the axis: slices up to WITHIN already hold most of what is cut off; at
+     * least TALLER is suggested. */
+    const double WITHIN = 1.2, TALLER = 1.4;
     qb_geometry_info info = {.struct_size = sizeof info};
     if (geometry->beam != QB_BEAM_CONE || geometry->rows < 4 || qb_geometry_describe(geometry, &info) != QB_OK) return;
     const double radius = 0.5 * fmax((double)grid->n[0] * grid->voxel[0], (double)grid->n[1] * grid->voxel[1]);
-    const double seen =
-        0.5 * (double)geometry->rows * info.pixel_v / info.sdd * info.sod; /* and up to the far side of the volume */
+    /* half the height of the field of view at the axis, mm */
+    const double seen = 0.5 * (double)geometry->rows * info.pixel_v / info.sdd * info.sod;
     if ((double)grid->n[2] * grid->voxel[2] / 2 - fabs(grid->offset[2]) > WITHIN * seen) return;
     const double reach = fmax(TALLER * seen, 1.1 * seen * (1 + radius / info.sod)) + fabs(grid->offset[2]);
     size_t slices = (size_t)ceil(2 * reach / grid->voxel[2]);
-    slices +=
-        (slices + geometry->rows) % 2; /* as even or odd as the rows, so that slices lie at rows, not between them */
+    /* with an even number of rows slices must be even, else odd, so that slices lie at rows and not between them */
+    slices += (slices + geometry->rows) % 2;
     qb__print(asked->columns, sizeof asked->columns, "--size %zu,%zu,%zu", grid->n[0], grid->n[1], slices);
 }
 

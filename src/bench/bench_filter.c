@@ -21,7 +21,7 @@ enum { ROWS = 64, REFRESH = 8, REPEAT_MAX = 64, LIBRARIES_MOST = 4 };
 
 typedef struct bench {
     qb__filter *filter;
-    qb__fft *ffts[LIBRARIES_MOST], *fft; /* of each library; the measured one */
+    qb__fft *ffts[LIBRARIES_MOST], *fft; /* one transform for each library; the one being measured */
     int libraries;
     qb__prep prep;
     size_t columns, length;

@@ -13,7 +13,7 @@ typedef struct qb__bench_folder {
 } qb__bench_folder;
 
 qb_status qb__bench_folder_create(qb__bench_folder *folder);
-void qb__bench_folder_remove(const qb__bench_folder *folder); /* with the files in it */
+void qb__bench_folder_remove(const qb__bench_folder *folder); /* also removes the files in it */
 /* Create a benchmark's folder in `folder`, with a hidden name. */
 qb_status qb__bench_folder_in(const char *folder, qb__bench_folder *made);
 /* The path of a file in it, into path[size]. */

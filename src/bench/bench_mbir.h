@@ -32,7 +32,7 @@ typedef struct qb__mbir_bench {
     char **scratch;
     double **row;  /* [thread][columns] */
     float *golden; /* [slice][y][x] */
-    /* of a timed run */
+    /* results of a timed run */
     double begun, watched, start, seconds, equits, rmse;
     /* [slice] HU to the reference image, and the equits after which it was close enough; NAN */
     double *apart, *reached;

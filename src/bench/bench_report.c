@@ -30,7 +30,7 @@ static double alone(const cJSON *report, const cJSON *stage) {
     const bool waits = strcmp(name, "back-project") == 0 && has_stage(report, "upload");
     if (waits || is_one_of(name, device)) return qb__bench_number(stage, "busy_seconds");
     const double cpu = qb__bench_number(stage, "cpu_seconds"), busy = qb__bench_number(stage, "busy_seconds");
-    if (is_one_of(name, io)) return cpu < busy ? cpu : busy; /* of one thread, or of several */
+    if (is_one_of(name, io)) return cpu < busy ? cpu : busy; /* these stages use one thread, or several */
     return cpu / qb__bench_number(report, "threads");
 }
 

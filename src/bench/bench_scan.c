@@ -20,7 +20,7 @@ typedef struct bench {
     size_t views, rows, columns;
     qb__bench_folder folder;
     char scan[640], flats[640], darks[640], volume[640];
-    qb_geometry geometry; /* of a cone */
+    qb_geometry geometry; /* used for a cone beam only */
 } bench;
 
 /* ---- the scan ---- */
@@ -215,7 +215,7 @@ static qb_status measure(bench *b, const kind *k, const qb_env *env, cJSON *resu
         cJSON_AddItemToObject(result, "last_run", report);
     }
     if (status != QB_OK) return status;
-    cJSON_AddItemToObject(result, "seconds", cJSON_CreateDoubleArray(wall, repeat)); /* of each run, in order */
+    cJSON_AddItemToObject(result, "seconds", cJSON_CreateDoubleArray(wall, repeat)); /* seconds of each run, in order */
     const double seconds = qb__median(wall, (size_t)repeat);                         /* sorts wall[] */
     const double updates = b->n[0] * b->n[1] * b->n[2] * (double)b->views;
     cJSON_AddNumberToObject(result, "seconds_median", seconds);

@@ -29,7 +29,7 @@ void qb__rabbitct_add_samples(const qb__rabbitct *set, size_t size, const double
 
 typedef struct qb__rabbitct_quality {
     double rmse, largest; /* HU, as defined by the benchmark */
-    double rel_l2;        /* of the samples' values, before conversion to HU */
+    double rel_l2;        /* relative L2 error of the sampled values, before conversion to HU */
     size_t compared;      /* number of voxels in rmse and largest */
 } qb__rabbitct_quality;
 

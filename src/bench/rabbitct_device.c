@@ -13,15 +13,15 @@ enum { GROUP = QB__RABBITCT_GROUP, SLOTS = 2, PARTS = 16 };
 
 struct qb__rabbitct_device {
     qb__device *device;
-    qb__bp_cone_problem problem; /* for the views of one group */
-    double matrix[GROUP][12];    /* of the incoming group */
+    qb__bp_cone_problem problem; /* problem with the views of one group */
+    double matrix[GROUP][12];    /* matrices of the incoming group */
     const qb__bp_cone_device_variant *variant;
     qb__bp_cone_plan *plan;
     qb__queue *up, *work;
     float *images[SLOTS];    /* [GROUP][rows][columns], page-locked: one slot is filled while the other is added */
     qb__memory *rows[SLOTS]; /* the same on the device */
     qb__memory *packed, *out;
-    size_t pixels, bytes; /* of an image */
+    size_t pixels, bytes; /* size of an image */
     size_t slot, waiting; /* views of the slot that are uploaded but not added */
     bool more;            /* `out` holds sums */
     const float *given;   /* volume with all sums already; NULL = none */

@@ -15,7 +15,7 @@
 enum { GROUP = QB__RABBITCT_GROUP, MOST_PARTS = 64 };
 
 struct qb__rabbitct_engine {
-    qb__bp_cone_problem problem; /* for the views of one group */
+    qb__bp_cone_problem problem; /* problem with the views of one group */
     const qb__bp_cone_variant *variant;
     double matrix[GROUP][12];
     float largest[GROUP];

@@ -10,7 +10,7 @@ enum {
     QB__CPU_AVX2 = 1u << 0,       /* AVX2, FMA, F16C, BMI2 */
     QB__CPU_AVX512 = 1u << 1,     /* F, BW, DQ, VL */
     QB__CPU_AVX512FP16 = 1u << 2, /* half-precision arithmetic */
-    QB__CPU_AVX512VNNI = 1u << 3, /* with AVX512: VNNI and VBMI */
+    QB__CPU_AVX512VNNI = 1u << 3, /* requires AVX512; VNNI and VBMI */
 };
 
 /* The features of this CPU without those that QB_CPU_MASK (scalar|avx2|avx512) removes. */

@@ -17,7 +17,7 @@
 #define FUNCTION static __device__ __forceinline__
 #define GLOBAL
 #define LOCAL __shared__
-#define LOCAL_ALIGNED __shared__ __align__(16) /* for reads and writes of vectors */
+#define LOCAL_ALIGNED __shared__ __align__(16) /* aligned for vector loads and stores */
 #define CONSTANT __constant__                  /* a table of the source: CONSTANT float table[4] = {...}; */
 #define RESTRICT __restrict__
 #define BARRIER() __syncthreads()
@@ -149,10 +149,10 @@ typedef long long LONG;
 #define FLOOR(a) floorf(a)
 #define UINT2(x, y) make_uint2(x, y)
 #define UINT4(x, y, z, w) make_uint4(x, y, z, w)
-#define LOCAL_POINTER /* to local memory, in declarations of pointers */
+#define LOCAL_POINTER /* qualifies pointers to local memory */
 #define CONSTANT_POINTER
 #define HAS_CONSTANT_POINTERS 0 /* constant memory is a struct passed by value */
-#define TEXTURE_PASS(name) name /* to a function */
+#define TEXTURE_PASS(name) name /* passes a texture to a function */
 #define ATOMIC_INCREMENT(counter) atomicAdd(counter, 1)
 #define ATOMIC_ADD(to, n) atomicAdd(to, n)
 #define ATOMIC_MIN(to, n) atomicMin(to, n)

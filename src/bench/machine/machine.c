@@ -33,9 +33,9 @@ typedef struct machine {
     unsigned short *flat;  /* [CUBE][CUBE], or [ROWS][COLUMNS] */
     double angle[VIEWS];
     void *result;                /* result of any job */
-    size_t views, rows, columns; /* of the current job, with angles evenly over half a turn */
+    size_t views, rows, columns; /* size of the current job, whose angles are spaced evenly over half a turn */
     double updates;              /* views times voxels */
-    qb_geometry geometry;        /* of a cone */
+    qb_geometry geometry;        /* used for a cone beam only */
 } machine;
 
 /* ---- the scan ---- */
@@ -87,7 +87,7 @@ static qb_status open_scan(machine *m, qb_scan **scan) {
 typedef struct trial {
     const qb_param *params;
     size_t views, most;                 /* number of views at first, and at most */
-    size_t rows, columns, slices, side; /* of the detector, and of the result */
+    size_t rows, columns, slices, side; /* sizes of the detector and of the result */
     const char *const (*option)[2];     /* options of the method, ended by NULL */
     qb_dtype dtype;
     qb_status (*plan)(machine *m, qb_scan *scan, void *options, const qb_output_options *output, qb_job **job);

@@ -25,8 +25,9 @@ typedef struct descending {
     qb__filter *filter;
     qb__icd_settings settings;
     float *lines;
-    double matrix_cpu, start_cpu, turn_cpu; /* of all threads; of the start; of the fastest equit */
-    double since, equits;                   /* start of the current sweep, and the equits before it */
+    /* processor time of all threads: for the matrix, for the start, and for the fastest equit */
+    double matrix_cpu, start_cpu, turn_cpu;
+    double since, equits; /* start of the current sweep, and the equits before it */
 } descending;
 
 static qb_status make(descending *d) {

@@ -16,16 +16,16 @@ typedef struct qb__trial_sizes {
     size_t views, columns, rows; /* rows: of a cone beam's detector; a parallel beam has one per slice */
     size_t nx, ny, nz;
     bool parallel;  /* projection: parallel rays */
-    qb__pool *pool; /* on the CPU: its threads compute the whole grid; NULL: one thread computes a part of it */
+    qb__pool *pool; /* CPU: the threads of the pool compute the whole grid; NULL: one thread computes a part of it */
 } qb__trial_sizes;
 
 typedef struct qb__trial_result {
     double seconds; /* median of a back-projection: by the device's clock, or processor time of one CPU thread */
     double fastest;
-    double pack_seconds; /* for all views, into the layout of the kernel */
+    double pack_seconds; /* time to convert all views to the layout of the kernel */
     double rel_l2;       /* against the double-precision oracle, at sampled voxels */
     double giga_updates; /* per second, for the slices asked for, or for the part computed on the CPU */
-    size_t packed_bytes; /* of a parallel beam's pass, or a cone beam's block */
+    size_t packed_bytes; /* size of a parallel beam's pass, or of a cone beam's block */
     size_t block;        /* views at a time */
 } qb__trial_result;
 

@@ -18,7 +18,7 @@ enum {
 typedef struct device_trial {
     qb__cone_trial cone;
     float *noise; /* [NOISE][rows][columns]; base.rows: [block] of them */
-    /* of an attempt */
+    /* used during an attempt */
     qb__bp_cone_plan *plan;
     size_t turns;
 } device_trial;

@@ -10,10 +10,10 @@
 #include "cpu/bp_cone/bp_cone.h"
 
 enum {
-    VIEWS = 32,   /* at most, of one thread: a processor's speed is theirs, whatever the number */
+    VIEWS = 32,   /* largest number of views of one thread; the speed per view does not depend on it */
     EDGE = 64,    /* voxels of the block along x and y */
     IMAGES = 4,   /* distinct ones: view v shows number v % IMAGES */
-    SAMPLES = 500 /* that are checked */
+    SAMPLES = 500 /* number of voxels that are checked */
 };
 
 typedef struct cpu_trial {
@@ -21,8 +21,8 @@ typedef struct cpu_trial {
     qb__bp_cone_problem few; /* the views that are worked on */
     float *images;           /* [IMAGES][rows][columns] */
     qb__bp_cone_brick brick;
-    float *block; /* of the brick */
-    /* of an attempt */
+    float *block; /* values of the brick */
+    /* used during an attempt */
     size_t tasks[3]; /* bricks of the kernel along x, y and z */
 } cpu_trial;
 

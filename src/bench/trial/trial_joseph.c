@@ -16,7 +16,7 @@ typedef struct joseph_trial {
     qb_grid grid;
     float *volume; /* noise */
     qb__trial_part part;
-    /* of an attempt */
+    /* used during an attempt */
     qb__joseph_plan *plan;
     qb__memory *from, *back; /* volumes, in lines */
 } joseph_trial;

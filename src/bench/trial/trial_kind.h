@@ -22,15 +22,15 @@ struct qb__trial {
     const qb__variant *row;
     const int *values;
     unsigned slices;
-    qb__memory *packed;           /* on a device */
-    char *views_packed, *scratch; /* on the CPU; scratch: [thread][scratch_bytes] */
+    qb__memory *packed;           /* device only */
+    char *views_packed, *scratch; /* CPU only; scratch: [thread][scratch_bytes] */
     size_t scratch_bytes;
 };
 
 struct qb__trial_kind {
     qb__operation operation;
     bool on_device;
-    size_t bytes, problem; /* of its struct; where in it the problem is */
+    size_t bytes, problem; /* size of the kind's struct; offset of the problem in it */
     /* Everything that all attempts share: `all`, and on a device `rows` and `out`. `release` frees what is its own,
      * also after a failure. */
     qb_status (*make)(qb__trial *trial, const qb__trial_sizes *sizes);
@@ -42,7 +42,7 @@ struct qb__trial_kind {
     qb_status (*pack)(qb__trial *trial); /* a block */
     qb_status (*pass)(qb__trial *trial);
     qb_status (*error)(qb__trial *trial, double *rel_l2);
-    double (*updates)(const qb__trial *trial); /* of a pass; NULL: the whole problem's */
+    double (*updates)(const qb__trial *trial); /* number of updates of a pass; NULL: the updates of the whole problem */
 };
 
 /* On the CPU: tasks by the threads of the pool, or by the caller. */
@@ -55,7 +55,7 @@ extern const qb__trial_kind qb__trial_parallel, qb__trial_parallel_cpu, qb__tria
 
 typedef struct qb__cone_trial {
     qb__trial base;
-    qb__bp_cone_problem problem; /* as a planner is asked */
+    qb__bp_cone_problem problem; /* the problem as passed to the planner */
     double (*matrix)[12];
     float *largest; /* [views] */
 } qb__cone_trial;

@@ -21,7 +21,7 @@ typedef struct parallel_trial {
     double *coefficients;
     float *largest;
     float *noise; /* [NOISE_VIEWS][slices][columns]; base.rows: the same */
-    /* of an attempt */
+    /* used during an attempt */
     qb__bp_parallel_plan *plan;
 } parallel_trial;
 

@@ -22,7 +22,7 @@ typedef struct cpu_trial {
     float *largest, *noise; /* noise[NOISE][slices][stride] */
     size_t stride;
     float *slab; /* [slices][ny][nx] */
-    /* of an attempt */
+    /* used during an attempt */
     unsigned lanes;
     size_t across[2]; /* tiles along x and y */
 } cpu_trial;

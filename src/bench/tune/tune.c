@@ -44,7 +44,7 @@ typedef struct tuner {
     size_t wanted;
     cJSON *list;
     /* What the planner took before, in each mode that a wanted kernel may serve; else NULL. */
-    const variant *planned[INTERPS][CLASSES]; /* by the class above QB_ACCURACY_HIGH */
+    const variant *planned[INTERPS][CLASSES]; /* second index: accuracy class minus QB_ACCURACY_HIGH */
 } tuner;
 
 static const variant *candidate(const tuner *t, size_t i) {

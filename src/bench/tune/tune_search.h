@@ -10,7 +10,7 @@
 /* Where a search measures. */
 typedef struct qb__tune_place {
     qb__trial *trial;
-    qb__question question; /* of the trial's problem, without accuracy and interpolation */
+    qb__question question; /* the question for the trial's problem, without accuracy and interpolation */
     const qb_env *env;
 } qb__tune_place;
 

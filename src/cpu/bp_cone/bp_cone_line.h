@@ -22,7 +22,8 @@ typedef struct cone_tile {
 } cone_tile;
 
 typedef struct cone_view {
-    double u[4], v[4], w[4]; /* for voxels relative to the tile's start; u and v minus u0 w and v0 w */
+    /* rows of the matrix for voxels relative to the tile's start; u and v minus u0 w and v0 w */
+    double u[4], v[4], w[4];
     int64_t u0, v0;
     double border[4][4]; /* positive inside the window */
     double inverse[4];   /* 1 / border[][0] */

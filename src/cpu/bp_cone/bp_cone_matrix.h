@@ -61,7 +61,7 @@ enum { LINE = CONE_TILE_X / WIDTH };
 
 /* Values of a view that are constant in a tile. */
 typedef struct ray {
-    vector u[LINE], v[LINE], w[LINE]; /* of a line's voxels, minus those of its first voxel */
+    vector u[LINE], v[LINE], w[LINE]; /* values of a line's voxels, minus those of its first voxel */
     const char *origin;               /* address of pixel (u0, v0) */
     vector stride;
     integers stride_cells;

@@ -59,7 +59,8 @@ typedef struct cells {
 /* One view as seen from the tile's first pixel. */
 typedef struct start {
     int64_t q, a, b;
-    _Alignas(64) int64_t step[16]; /* from the first pixel of a chunk to its others, in the order of cells_fill */
+    /* steps from the first pixel of a chunk to its other pixels, in the order of cells_fill */
+    _Alignas(64) int64_t step[16];
 } start;
 
 typedef struct scratch {

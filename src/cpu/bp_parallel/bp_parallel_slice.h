@@ -35,7 +35,7 @@ enum {
 /* One view as a tile sees it. */
 typedef struct start {
     qb__bp_line line;
-    int64_t q; /* at the tile's first pixel */
+    int64_t q; /* coordinate of the tile's first pixel */
     const float *middle, *difference;
     bool narrow;
     _Alignas(64) float step[WIDTH]; /* relative to the leftmost coordinate of a vector, never negative */

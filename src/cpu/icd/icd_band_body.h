@@ -95,7 +95,7 @@ LANES_INLINE void band_footprints(const qb__icd_bands *b, const qb__icd_band *ba
     *(bits *)(void *)(column->at + view) = whole + rows;
 }
 
-/* to -= entries times (weight times) step, for a block */
+/* For a block: to -= entries times (weight times) step. */
 LANES_INLINE void band_step(const band_column *late, const int taps, size_t view, quad step, const float *weight,
                             float *to) {
     for (int k = 0; k < taps / 4; k++) {
@@ -113,7 +113,7 @@ typedef struct band_sums {
     quad of[4];
 } band_sums;
 
-/* sum += entries (or their squares) times data, for a block */
+/* For a block: sum += entries (or their squares) times data. */
 LANES_INLINE void band_add(const band_column *column, const int taps, size_t view, bool squares, const float *data,
                            band_sums *sum) {
     for (int k = 0; k < taps / 4; k++) {

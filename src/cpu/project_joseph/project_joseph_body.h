@@ -31,7 +31,7 @@ enum { BLOCK = 32 };
 typedef struct block {
     vertical vertical[BLOCK];
     const qb__fan *general[BLOCK];
-    float *rays[BLOCK]; /* for general rays */
+    float *rays[BLOCK]; /* values of the general rays */
     size_t verticals, generals;
 } block;
 

@@ -20,9 +20,9 @@ INLINE void flat_ray(const qb__flat_view *v, int axis, size_t column, double *pl
 /* WIDTH neighbouring columns in some planes. Positions count from voxel `base` on, so that single precision is
  * enough. */
 typedef struct flat_bundle {
-    vector place, slope;    /* in the first plane; change per plane */
-    float low, low_slope;   /* of the lane with the lowest position */
-    float high, high_slope; /* of the lane with the highest position */
+    vector place, slope;    /* position in the first plane; change per plane */
+    float low, low_slope;   /* position and slope of the lane with the lowest position */
+    float high, high_slope; /* position and slope of the lane with the highest position */
     ptrdiff_t base;
 } flat_bundle;
 
@@ -105,7 +105,7 @@ static void flat_forward(const qb__flat_image *image, const qb__flat_view *view,
 /* The columns that a tile may see, in ascending order of their positions in it. */
 typedef struct flat_columns {
     size_t count;
-    float *place, *slope; /* in the tile's first plane; change per plane */
+    float *place, *slope; /* position in the tile's first plane; change per plane */
     float *here, *value;  /* position in one plane; value of each column */
     float uneven;         /* largest deviation of a position from even spacing */
 } flat_columns;

@@ -24,7 +24,7 @@ typedef struct leaning {
     const qb__joseph_brick *brick;
     size_t rows, neighbour; /* floats from line to line */
     float *b, *step_b, *z, *step_z;
-    float *at, *below, *above; /* of rows between two lines: z, weights of the two lines */
+    float *at, *below, *above; /* values of the rows between two lines: z, weights of the two lines */
     const float *values;
 } leaning;
 

@@ -20,14 +20,14 @@ struct qb__bp_cone_plan {
     qb__cone_turns symmetry;
     bool mirror;
     size_t turns;
-    int32_t pitch, height;              /* of an image, with its border of zeros */
-    size_t tile[3], items, local_bytes; /* of boxes in shared memory; 0 = none */
-    float unit;                         /* of weights in half precision */
+    int32_t pitch, height;              /* size of an image with its border of zeros */
+    size_t tile[3], items, local_bytes; /* sizes of boxes in shared memory; 0: none */
+    float unit;                         /* unit of the weights in half precision */
     qb__program *pack_program, *program;
     qb__kernel *pack_kernel, *kernel;
     qb__memory *matrix, *scale;
     qb__memory *beyond;   /* values that half floats could not hold; see bp_cone_cells.cl */
-    qb__texture *texture; /* for one block; NULL = images are read from memory */
+    qb__texture *texture; /* images of one block; NULL: images are read from memory */
 };
 
 /* Rows beyond the mirror may be one or two more than those of a window. */

@@ -220,7 +220,7 @@ FUNCTION void note_lines(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER cons
 /* Adds one view to a voxel. */
 FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, float k, int turn, SUM *sum) {
     const float at = within(FMA(p.y, k, p.x), p.z, p.w);
-    const float up = at + ROUND, d = at - (up - ROUND); /* from the nearest even row, in pairs of rows */
+    const float up = at + ROUND, d = at - (up - ROUND); /* d: distance from the nearest even row, in pairs of rows */
     const float odd = fabs(d) + fabs(d), even = 1.0f - odd;
 #if RING
     const int apart = AS_INT(w.w); /* even and odd rows */

@@ -18,12 +18,12 @@ struct qb__bp_cone_plan {
     qb__device *device;
     qb__bp_cone_problem problem;
     qb__bp_cone_most most;
-    int32_t pitch, height; /* of an image, with its border of zeros */
+    int32_t pitch, height; /* size of an image with its border of zeros */
     int tile[3];
     qb__program *pack_program, *program;
     qb__kernel *pack_kernel, *kernel;
     qb__memory *matrix;
-    qb__texture *texture; /* for one block; NULL = images are read from memory */
+    qb__texture *texture; /* images of one block; NULL: images are read from memory */
 };
 
 /* Voxels of a group's tile: lines of STEPS along z, or along x. */

@@ -54,7 +54,7 @@
 #define BINS (AREA * 3 / 2 * (INTERP == 2 ? 4 : 1)) /* cached bins of a view */
 #endif
 #ifndef TEXTURE_SHARE
-#define TEXTURE_SHARE 0 /* of 8 areas, so many use the texture unit instead */
+#define TEXTURE_SHARE 0 /* number of areas out of 8 that use the texture unit instead */
 #endif
 #ifndef BALANCE
 #define BALANCE 0 /* chosen by the area's number (0), or kept in proportion on each multiprocessor (1) */

@@ -7,14 +7,14 @@
 
 /* Lane instructions per pixel and view: finding its position in the cache. */
 static double coordinate_cost(const qb__alu *alu) {
-    static const double linear[] = {10.0, 6.0, 7.0}; /* by ROUND */
+    static const double linear[] = {10.0, 6.0, 7.0}; /* indexed by ROUND */
     if (alu->interp != QB_INTERP_LINEAR) return 4.6;
     return linear[alu->round] - (alu->difference ? 2.0 : 0.0) + (alu->half == 2 ? 2.0 : 0.0);
 }
 
 /* And per slice: interpolation, sum, and conversions of half precision. */
 static double slice_cost(const qb__alu *alu) {
-    static const double linear[] = {3.0, 7.0, 2.7}, nearest[] = {1.0, 2.6, 1.65}; /* by HALF */
+    static const double linear[] = {3.0, 7.0, 2.7}, nearest[] = {1.0, 2.6, 1.65}; /* indexed by HALF */
     if (alu->interp != QB_INTERP_LINEAR) return nearest[alu->half];
     return alu->difference ? 2.0 : linear[alu->half];
 }
@@ -22,7 +22,7 @@ static double slice_cost(const qb__alu *alu) {
 /* Registers that the compiler uses if nothing keeps it from loading ahead: within 9 of the machine code's on
  * average. */
 static double registers(const qb__alu *alu) {
-    static const double form[] = {64.0, 44.0, 64.0}, sum[] = {0.9, 0.9, 1.5}; /* by HALF */
+    static const double form[] = {64.0, 44.0, 64.0}, sum[] = {0.9, 0.9, 1.5}; /* indexed by HALF */
     const bool linear = alu->interp == QB_INTERP_LINEAR;
     const double sums = (double)alu->pixels * alu->slices;
     if (alu->interp == QB_INTERP_OVERSAMPLE) return 48.0 + alu->pixels + sums;

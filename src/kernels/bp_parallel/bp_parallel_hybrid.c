@@ -91,7 +91,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     qb__alu_fill(plan, packed, slices, out, offset, &args);
     const int32_t across = (int32_t)qb__ceil_div(plan->problem.nx, plan->area);
     const int32_t down = (int32_t)qb__ceil_div(plan->problem.ny, plan->area);
-    const int32_t plane = (across * down + 7) / 8 * 8; /* as in the kernel */
+    const int32_t plane = (across * down + 7) / 8 * 8; /* rounded as in the kernel */
     const int32_t areas = plane * (int32_t)qb__ceil_div(slices, plan->group);
     const qb__arg more[] = {QB__TEXTURE(texture), QB__MEMORY(plan->counters), QB__VALUE(across), QB__VALUE(down),
                             QB__VALUE(areas)};

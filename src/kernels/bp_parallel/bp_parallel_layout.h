@@ -27,7 +27,7 @@ typedef struct qb__fixed_line {
 struct qb__bp_parallel_plan {
     qb__device *device;
     qb__bp_parallel_problem problem;
-    unsigned slices; /* of the largest pass */
+    unsigned slices; /* slices of the largest pass */
     unsigned group;  /* slices that are stored together */
     bool half;
     qb_interp interp;
@@ -35,8 +35,8 @@ struct qb__bp_parallel_plan {
     qb__program *program;
     qb__kernel *kernel;
     qb__memory *lines;    /* lines of the views, in the kernel's form */
-    qb__memory *counters; /* for the hybrid family */
-    qb__texture *texture; /* of the groups of slices */
+    qb__memory *counters; /* used by the hybrid family */
+    qb__texture *texture; /* texture with the groups of slices */
     size_t texture_groups;
     /* Constants passed with the launches, `chunk` views each: in host memory, or as device memory. */
     void *host_lines;

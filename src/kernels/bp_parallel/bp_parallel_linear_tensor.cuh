@@ -26,7 +26,7 @@
 #define PAIRS_UNROLLED 4 /* pairs of blocks */
 #endif
 #ifndef PART
-#define PART 512 /* with SPLIT: views summed by the tensor units, whose additions truncate */
+#define PART 512 /* with SPLIT: number of views summed by the tensor units, whose additions truncate */
 #endif
 
 enum { unrolled = PAIRS_UNROLLED };
@@ -88,7 +88,7 @@ struct view {
 };
 
 struct job {
-    u64 out_offset; /* in floats */
+    u64 out_offset; /* position in the output, in floats */
     u32 views, columns, nx, ny, slices, packed_views;
 };
 

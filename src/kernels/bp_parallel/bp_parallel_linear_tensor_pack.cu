@@ -27,7 +27,7 @@ typedef unsigned long long u64;
 struct pack_job {
     u64 view_stride, slice_stride, offset, scales_at; /* strides of the rows in floats; offsets in bytes */
     u32 view0, packed_views, columns, slices, group, unused;
-    float scale[GROUPS][64]; /* for the groups of this launch, the first of them is `group` */
+    float scale[GROUPS][64]; /* scales of the groups of this launch; the first of these groups is `group` */
 };
 
 __device__ __forceinline__ u32 half_pair(float low, float high) {

@@ -7,12 +7,12 @@
  * starts all loads before it uses the first. If rows are not aligned to pieces (`wide` is 0), for the last rows, and
  * for a group with missing slices, neighbouring items take neighbouring columns, row by row. */
 #ifndef SLICES
-#define SLICES 4 /* of a group */
+#define SLICES 4 /* slices of a group */
 #endif
 #ifndef HALF
 #define HALF 0
 #endif
-#define ELEMENTS (HALF ? 8 : 4) /* of a piece of 16 bytes */
+#define ELEMENTS (HALF ? 8 : 4) /* numbers in a piece of 16 bytes */
 #ifndef COLUMNS
 #define COLUMNS (SLICES < ELEMENTS ? ELEMENTS / SLICES : 1)
 #endif

@@ -34,7 +34,7 @@ typedef struct pack_job {
 typedef struct tensor_plan {
     qb__bp_parallel_problem problem;
     qb__tensor_sizes sizes;
-    uint32_t views; /* with padding views */
+    uint32_t views; /* number of views, including padding views */
     size_t groups, threads;
     qb__program *program, *pack_program;
     qb__kernel *kernel, *pack;

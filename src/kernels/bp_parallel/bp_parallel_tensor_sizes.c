@@ -12,7 +12,7 @@ static size_t stage_bytes(const qb__tensor_sizes *s) {
 static size_t table_bytes(const qb__tensor_sizes *s) {
     const size_t exchange = QB__TENSOR_WARPS * 64 * 10 * sizeof(float);
     const size_t strips = QB__TENSOR_WARPS * 2 * 2 * sizeof(uint32_t) * (size_t)s->views;
-    return exchange + (size_t)s->stages * (strips + 12) + 256; /* with alignment */
+    return exchange + (size_t)s->stages * (strips + 12) + 256; /* 256: room for alignment */
 }
 
 static size_t shared_bytes(const qb__tensor_sizes *s) { return (size_t)s->stages * stage_bytes(s) + table_bytes(s); }

@@ -63,7 +63,7 @@ int qb__tensor_bins(const qb__bp_parallel_problem *problem, int *rows) {
     qb__tensor_shapes(shapes);
     for (int bins = 8; bins <= 32; bins *= 2) {
         size_t v = 0;
-        *rows = 2 * bins + 2; /* for a view off the detector */
+        *rows = 2 * bins + 2; /* rows needed by a view off the detector */
         for (; v < problem->views; v++) {
             const double ax = problem->ax[v], ay = problem->ay[v];
             const int shape = shape_for(shapes, ax, ay, bins);

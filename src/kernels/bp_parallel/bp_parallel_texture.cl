@@ -22,7 +22,7 @@
 #define ZORDER 1
 #endif
 #ifndef PIXELS
-#define PIXELS 1 /* of a thread; 4 if TOGETHER is 4 */
+#define PIXELS 1 /* pixels of a thread; 4 if TOGETHER is 4 */
 #endif
 #ifndef TOGETHER
 #define TOGETHER 1

@@ -15,7 +15,7 @@ typedef struct qb__device_pass {
     qb__bp_parallel_plan *plan;
     qb__device_filter *filter;
     size_t views, block, number_bytes; /* block: views filtered at a time; bytes of a raw number */
-    qb__device_rows rows;              /* for a block, slice_stride apart */
+    qb__device_rows rows;              /* filtered rows of a block, slice_stride apart */
     qb__memory *packed;
     qb__rows_largest *measure; /* NULL: the plan's problem has upper limits, or needs none */
     float *largest;            /* largest values for the plan's problem, if measured */

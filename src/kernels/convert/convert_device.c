@@ -5,7 +5,7 @@
 #include "base/status.h"
 
 enum {
-    ITEMS = 128, /* of the kernel's groups */
+    ITEMS = 128, /* work items of a group of the kernel */
     MOST = 64    /* groups along the pixels, and along the slices */
 };
 
@@ -14,7 +14,7 @@ struct qb__convert {
     qb__program *program;
     qb__kernel *kernel;
     qb__memory *hidden, *numbers;
-    qb__memory *counts; /* of each group */
+    qb__memory *counts; /* counts of each group */
 };
 
 static const char *const entry[] = {[QB_U8] = "to_uint8", [QB_U16] = "to_uint16", [QB_F16] = "to_float16"};

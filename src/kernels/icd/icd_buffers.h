@@ -64,7 +64,7 @@ struct qb__icd_on_device {
     qb__icd_surrogate surrogate;
     qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *toward, *left, *moved, *stats,
         *sums, *staging;
-    qb__memory *matrix, *scales, *starts, *weights, *next, *part; /* for Algorithm 3 */
+    qb__memory *matrix, *scales, *starts, *weights, *next, *part; /* used by Algorithm 3 only */
     /* Update a batch of SuperVoxels: icd_update, with the steps before and after it; then the errors are updated. */
     qb_status (*update)(qb__icd_on_device *stack, int32_t picked_at, int32_t places, int32_t skip, int32_t stats_at);
     float (*host_stats)[4];

@@ -13,7 +13,7 @@ typedef struct qb__icd_schedule {
     int32_t *corner;        /* [tiles] x | y << 16 of the first voxel */
     size_t batches, places; /* places: of the largest batch */
     int32_t *batch;         /* [batches][places] tiles, -1 = none */
-    /* for one sweep: */
+    /* order of the batches in the current sweep */
     size_t *order; /* [batches] */
 } qb__icd_schedule;
 

@@ -187,7 +187,7 @@ qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int
     const qb__tiles_sizes sizes = sizes_of(ask, values);
     qb__icd_on_device *s;
     *out = NULL;
-    if (sizes.span > MOST_COLUMNS) /* for a fan with a near source */
+    if (sizes.span > MOST_COLUMNS) /* happens for a fan whose source is near */
         return qb__fail(
             QB_NO_MEMORY,
             "tiles of %d x %d voxels are %d detector columns wide, %d at most have room: --device cpu takes any",

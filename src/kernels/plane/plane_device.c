@@ -9,7 +9,7 @@
 enum { WIDE = 32, ITEMS = 256 };
 
 struct qb__plane_kernel {
-    qb__program *program[2]; /* on a row; between two rows */
+    qb__program *program[2]; /* program for a plane on a detector row, and for one between two rows */
     qb__kernel *kernel[2];
 };
 

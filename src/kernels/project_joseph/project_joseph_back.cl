@@ -62,7 +62,7 @@ FUNCTION float local_float(uint address, int bytes) {
 #define PLANES 8
 #define ITEMS (32 * PLANES)
 #define BATCH (ITEMS / CAP)
-#define SEARCHES ((BATCH + PLANES - 1) / PLANES) /* of a warp */
+#define SEARCHES ((BATCH + PLANES - 1) / PLANES) /* searches of a warp */
 #define NOTED 32                                 /* columns at a time */
 
 /* A column of rays seen from a tile, in eight numbers: in plane k it crosses at b = b0 + k db lines, and row r0 + r at

@@ -121,9 +121,9 @@ typedef struct qb__joseph_records {
     float *fans;          /* [view][column][16] for an upright geometry, else NULL */
     float *views;         /* [view][64]; NULL if fans are used in both directions */
     int32_t (*runs)[4];   /* columns of one axis: view of its block, first, count, step */
-    size_t *first_run[2]; /* by axis: [block]; [blocks] is the end */
+    size_t *first_run[2]; /* one list for each axis: first run of each block; [blocks] is the end */
     int32_t *axes;        /* [view]: bits of the axes that rays of the view may have */
-    size_t blocks;        /* of QB__JOSEPH_VIEWS views */
+    size_t blocks;        /* number of blocks of QB__JOSEPH_VIEWS views */
     /* rows on either side of the nearest that touch a voxel; columns that touch a tile, at most */
     size_t reach, cap;
     /* floats of a column that a tile may read, and number of such columns; 0: too many for a copy */

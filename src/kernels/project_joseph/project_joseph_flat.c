@@ -15,7 +15,7 @@ struct qb__joseph_flat {
     size_t views, rows, columns, n[3], tall;
     float reach;
     qb__joseph_most most;
-    qb__flat_records records; /* in host memory: first_run */
+    qb__flat_records records; /* host memory; only first_run is kept */
     qb__program *program;
     qb__kernel *turn, *forward, *rows_kernel, *values, *back;
     qb__memory *courses, *lengths, *points, *heights, *spans, *runs;

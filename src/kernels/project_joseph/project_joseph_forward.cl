@@ -54,7 +54,7 @@ typedef struct qb_way {
     int planes, most_b;
     int low_c, end_c; /* the slab holds the samples with low_c <= floor(c) < end_c */
     int low_k, end_k; /* the slab holds the planes low_k <= k < end_k */
-    place start;      /* of voxel 0 of plane 0, slice 0 of the grid */
+    place start;      /* position of voxel 0 of plane 0 in slice 0 of the grid */
 } qb_way;
 
 /* The same with planes counted from the last one. */

@@ -82,7 +82,7 @@ FUNCTION int reach_of(GLOBAL const float *record, int cone, int axis, qb_box box
     const float nx = U[1] * W[2] - U[2] * W[1], ny = U[2] * W[0] - U[0] * W[2], nz = U[0] * W[1] - U[1] * W[0];
     const float d = fabs(record[0] * nx + record[1] * ny + record[2] * nz);
     const float da_u = cone ? fabs(U[a]) : 0.0f, da_v = cone ? fabs(W[a]) : 0.0f;
-    float low[4], high[4], across_u = 0.0f, across_v = 0.0f; /* of R_a, R_b, R_c, R n */
+    float low[4], high[4], across_u = 0.0f, across_v = 0.0f; /* limits of R_a, R_b, R_c, R n */
     for (int i = 0; i < 4; i++) {
         const float x = i & 1 ? box.x1 : box.x0, z = i & 2 ? box.z1 : box.z0;
         const float Ra = distance_of(record, cone, a, x, box.y, z), Rb = distance_of(record, cone, b, x, box.y, z);

@@ -17,7 +17,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_pack(GLOBAL const float *RESTRICT
     float before = 0.0f;
     plain += (ulong)group_id(2) * ((ulong)slices * (ulong)ny * (ulong)nx);
     packed += (ulong)group_id(2) * slab_floats(nx, ny, line);
-    const int own = x0 + (int)local_id(0); /* of the first 32 items */
+    const int own = x0 + (int)local_id(0); /* column of the item, used by the first 32 items only */
     const ulong first = (ulong)(y + EDGE) * (ulong)(nx + 2 * EDGE) + EDGE;
     if (carry && (int)local_id(0) < TILE && own < nx + EDGE)
         before = packed[(ulong)((LONG)first + own) * (ulong)line + (ulong)carry];

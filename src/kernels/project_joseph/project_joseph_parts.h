@@ -27,8 +27,8 @@ struct qb__joseph_plan {
     qb__joseph_flat *flat; /* slice by slice: of the fields below only the layouts are used */
     bool wide;             /* the forward kernel counts floats of a slab in 64 bits */
     qb__joseph_most most;
-    size_t members, room;       /* of a batch; members that `scaled` can hold */
-    qb__joseph_records records; /* in host memory: first_run, blocks, axes */
+    size_t members, room;       /* members of a batch; members that `scaled` can hold */
+    qb__joseph_records records; /* host memory; only first_run, blocks and axes are kept */
     int copy[3], copies;        /* copies of the block's rays, if the adjoint gathers */
     qb__program *layout, *forward, *scale, *back;
     qb__kernel *pack, *unpack, *columns_kernel, *images, *turn;

@@ -128,7 +128,7 @@ static double apart(const course *a, const course *b, double from, double to) {
 
 /* What a block of views comes to. */
 typedef struct making {
-    int32_t (*runs[2])[4]; /* by axis */
+    int32_t (*runs[2])[4]; /* runs of each axis */
     size_t room[2], count[2];
     double nearest, least_row, climb;
     qb_status status;

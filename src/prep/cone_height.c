@@ -17,10 +17,10 @@ enum {
     ANGLES = QB__PLANES_ANGLES,
     FEWEST_VIEWS = 12,
     FEWEST_PAIRS = 8,
-    FINEST = 160, /* bins along the rows' direction, and across */
+    FINEST = 160, /* largest number of bins along a column */
     WIDEST = 64,
     FEWEST_BINS = 24,
-    TIMES = 3 /* images are made smooth */
+    TIMES = 3 /* number of smoothings of the images */
 };
 
 typedef struct height {
@@ -47,7 +47,7 @@ static qb_status read_view(height *h, size_t i) {
     const size_t columns = h->info->columns, bytes = columns * qb_dtype_size(h->info->dtype), view = h->view[i];
     const size_t rows = h->planes.n[1] * h->bin[1];
     float *image = h->planes.image + i * h->planes.n[0] * h->planes.n[1];
-    qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
+    qb__prep_counts counts = {0}; /* ignored: these rows are counted when they are reconstructed */
     for (size_t r = 0; r < rows; r += h->block) {
         const size_t few = qb__smaller(h->block, rows - r), row = h->row0 + r;
         const qb_status status = qb_scan_read(h->scan, view, view + 1, row, row + few, h->raw);
@@ -71,7 +71,7 @@ static double sum_of(const height *h, size_t i, size_t column, double *noise) {
     return sum;
 }
 
-/* Objects wider than the detector say nothing: their sums lack a part that is another in each view. */
+/* An object wider than the detector gives no answer: its sums lack a part that differs from view to view. */
 static bool ends_in_air(const height *h) {
     const double AIR = 0.03, SURE = 4;
     double whole = 0, ends[2] = {0}, noise;
@@ -88,7 +88,8 @@ static bool ends_in_air(const height *h) {
     return fmax(fabs(ends[0]), fabs(ends[1])) < AIR * whole;
 }
 
-/* 1 2 1 along the rows' direction: noise is less, and nearly the same between two rows as in a row. */
+/* Smooths with the weights 1 2 1 along a column. Then noise is lower, and nearly the same between two rows as in a
+ * row. */
 static void smooth(const height *h) {
     for (size_t i = 0; i < h->planes.views; i++)
         for (size_t c = 0; c < h->planes.n[0]; c++) {
@@ -185,7 +186,8 @@ qb_status qb__cone_height_find(qb_scan *scan, const qb__prepare *prepare, const 
 }
 
 void qb__cone_height_warn(const qb__cone_height *found, const qb__circle *circle, bool from_file, const qb_env *env) {
-    const double mm = -found->rows * circle->pixel_v; /* the detector is higher where the level ray meets a lower row */
+    /* if the level ray meets a lower row, the detector is higher than stated */
+    const double mm = -found->rows * circle->pixel_v;
     if (found->better[0] > 0)
         qb__warn(env,
                  "views agree %.2g times better with the detector %.3g rows %s than stated: %s %+.4g "

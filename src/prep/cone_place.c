@@ -6,7 +6,7 @@
 enum {
     PAIRS = QB__PLANES_PAIRS,
     FEWEST_BINS = 12,
-    MOST_SHIFTS = 24, /* bins, to either side */
+    MOST_SHIFTS = 24, /* bins on either side */
     FAR_SHIFTS = 40,  /* searched if the best shift is not within MOST_SHIFTS */
     STEPS = 8         /* positions of a search on either side */
 };
@@ -18,7 +18,8 @@ static size_t least_of(const double *y, size_t n) {
     return best;
 }
 
-/* A place in bins: of rows, and of those by which the ends of the middle row are turned up and down. */
+/* A position of the detector: the shift along the columns, and the shift of the ends of the middle row, up and down, by
+ * the rotation; both in bins. */
 enum { SHIFT, TURN, WAYS };
 
 static qb__plane_place place_at(const qb__cone_planes *h, const double bins[WAYS]) {
@@ -32,7 +33,7 @@ static void differ(qb__cone_planes *h, const double (*bins)[WAYS], size_t count,
     qb__cone_planes_differ(h, places, count, each, mean);
 }
 
-/* Moves bins[way] to where all pairs together agree best; false at the end of the range. */
+/* Moves bins[way] to where all pairs together agree best; returns false at the end of the range. */
 static bool search(qb__cone_planes *h, double bins[WAYS], int way, double most) {
     enum { COUNT = 2 * STEPS + 1 };
     double each[PAIRS * COUNT], mean[COUNT], at[COUNT][WAYS], step = fmax(most / STEPS, 1);
@@ -55,7 +56,7 @@ static bool search(qb__cone_planes *h, double bins[WAYS], int way, double most) 
     }
 }
 
-/* With as many bins to either side as leave enough rows to compare; a part of all rows at most. */
+/* Searches as many bins on either side as leave enough rows to compare, but at most a part of all rows. */
 static bool search_within(qb__cone_planes *h, double bins[WAYS], int way, double most, double part) {
     const double start[WAYS] = {bins[SHIFT], bins[TURN]};
     double range[WAYS] = {0};
@@ -67,7 +68,8 @@ static bool search_within(qb__cone_planes *h, double bins[WAYS], int way, double
     return false;
 }
 
-/* A turn hides a shift, and the other way round: each is looked for again where the other is. */
+/* A rotation hides a shift, and a shift hides a rotation. So each is searched again at the value found for the
+ * other. */
 static bool search_both(qb__cone_planes *h, double bins[WAYS]) {
     enum { ROUNDS = 3 };
     const double NEAR = 3, CLOSE = 0.05;
@@ -83,7 +85,8 @@ static bool search_both(qb__cone_planes *h, double bins[WAYS]) {
     return known[SHIFT] && known[TURN];
 }
 
-/* Of the differences between what pairs say at two places: mean, its error, and the share that agrees. */
+/* Differences of the pairs' results at two positions: mean, its standard error, and the fraction of the pairs with the
+ * same sign. */
 typedef struct fall {
     double mean, error, agree;
 } fall;
@@ -100,7 +103,7 @@ static fall fall_of(const double *each, size_t pairs, size_t count, size_t from,
     return f;
 }
 
-/* How sure it is that a place farther on is wrong, to either side. */
+/* How certain it is that a position farther away is wrong, on both sides. */
 static double confidence(qb__cone_planes *h, const double bins[WAYS], int way, double far) {
     const double LOW = 1, HIGH = 6;
     double each[PAIRS * 3], mean[3], at[3][WAYS], sure = 1;
@@ -117,10 +120,10 @@ static double confidence(qb__cone_planes *h, const double bins[WAYS], int way, d
     return sure;
 }
 
-/* All pairs together, and most of them by themselves, must agree better than noise makes them. */
+/* All pairs together, and most of the pairs alone, must agree better than noise explains. */
 void qb__cone_place_find(qb__cone_planes *h, size_t rows, qb__cone_height *found) {
     const double CLEAR = 0.9, DOUBT = 0.5, STEP[WAYS] = {2, 1}, FAR[WAYS] = {0.7, 0.35}, LESS = 0.04, SURE = 4.5,
-                 AGREE = 0.65; /* rows; logarithm; errors; share of the pairs */
+                 AGREE = 0.65; /* FAR: rows; LESS: logarithm; SURE: errors; AGREE: fraction of the pairs */
     double each[PAIRS * 2], mean[2], bins[WAYS] = {0, 0};
     if (!search_both(h, bins)) return;
     found->rows = bins[SHIFT] * (double)rows;

@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-/* Lengths in mm from where the ray at right angles to the axis falls. On a level detector a line is at z (1 + lean u). The point (x, y) of
- * a turned one lies there at (x cos - y sin, x sin + y cos); right-handed about the ray is from rows to columns. */
+/* Lengths are in mm, from the point where the ray perpendicular to the axis meets the detector. On a level detector a
+ * line has the height z (1 + lean u). The point (x, y) of a rotated detector has the position (x cos - y sin, x sin + y
+ * cos) on a level one. A positive rotation, right-handed about the ray, goes from rows to columns. */
 typedef struct line_of {
     double lean, cos, sin;
 } line_of;
@@ -13,7 +14,7 @@ static line_of line_at(const qb__cone_planes *h, const qb__plane_pair *p, int k,
     return (line_of){.lean = (k ? 1 : -1) * tan(p->half) / h->sdd, .cos = cos(place->turn), .sin = -sin(place->turn)};
 }
 
-/* What integrals along rays are weighted by, column by column; a small turn changes it by little. */
+/* Weights of the integrals along rays, for each column. A small rotation hardly changes them. */
 static void weigh(const qb__cone_planes *h, const qb__plane_pair *p) {
     for (int k = 0; k < 2; k++)
         for (size_t c = 0; c < h->n[0]; c++) {
@@ -24,10 +25,11 @@ static void weigh(const qb__cone_planes *h, const qb__plane_pair *p) {
         }
 }
 
-/* Between two rows noise is less than in a row. At this place between them it is as on the average of a line that crosses many. */
+/* Interpolation between two rows reduces noise: at the fraction t the variance is t^2 + (1 - t)^2 of that in a row. At
+ * this t it equals the mean over all t, which holds for a line that crosses many rows. */
 #define PLACE 0.2113
 
-/* Rows whose lines are on the image. */
+/* Limits the range to rows whose lines lie on the image. */
 static void rows_on(const qb__cone_planes *h, const qb__plane_pair *p, const qb__plane_place *place, size_t *low,
                     size_t *high) {
     const double STEEP = 0.2;
@@ -38,7 +40,7 @@ static void rows_on(const qb__cone_planes *h, const qb__plane_pair *p, const qb_
         for (int end = 0; end < 2; end++) {
             const double y = ((end ? (double)h->n[1] - 1 : 0) - at) * h->pixel[1];
             const double slope = 1 + l.lean * (x * l.cos - y * l.sin);
-            if (!(slope > STEEP)) *high = 0; /* such rays are nearly along the line of the sources */
+            if (!(slope > STEEP)) *high = 0; /* such rays are nearly parallel to the line of the sources */
             row[end] = at + (x * l.sin + y * l.cos) / slope / h->pixel[1];
         }
         *low = (size_t)fmax((double)*low, ceil(row[0]));
@@ -78,7 +80,7 @@ static void sum_lines(const qb__cone_planes *h, size_t image, const line_of *l, 
     }
 }
 
-/* Mean square about a straight line. */
+/* Mean square deviation from the best straight line. */
 static double spread_of(const double *y, size_t low, size_t high) {
     double n = 0, x = 0, sum = 0, xx = 0, xy = 0, yy = 0;
     for (size_t r = low; r < high; r++) {
@@ -89,7 +91,7 @@ static double spread_of(const double *y, size_t low, size_t high) {
     return (syy - sxy * sxy / sxx) / n;
 }
 
-/* How much the sums of two views differ from one another, less a straight line: the beam may flicker. */
+/* How much the sums of two views differ, without a straight line, because the beam may flicker. */
 static double difference(const qb__cone_planes *h, const qb__plane_pair *p, const qb__plane_place *place) {
     const double ROUNDING = 1e-5, LEAST = 1e-30;
     for (int k = 0; k < 2; k++) {

@@ -5,15 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Sums of images of a circular cone scan along planes through the sources of two views. Lengths are bins of some pixels. */
+/* Sums of images of a circular cone-beam scan along planes through the sources of two views. Lengths are in bins of
+ * some pixels. */
 enum {
     QB__PLANES_VIEWS = 36,
-    QB__PLANES_ANGLES = 2, /* between the views of a pair */
+    QB__PLANES_ANGLES = 2, /* number of angles between the views of a pair */
     QB__PLANES_PAIRS = QB__PLANES_ANGLES * QB__PLANES_VIEWS
 };
 
 typedef struct qb__plane_pair {
-    size_t a, b; /* images */
+    size_t a, b; /* numbers of the two images */
     double half; /* radians: half of the angle between them */
 } qb__plane_pair;
 
@@ -25,20 +26,22 @@ typedef struct qb__cone_planes {
     size_t views;
     qb__plane_pair pair[QB__PLANES_PAIRS];
     size_t pairs;
-    size_t low, high;              /* rows that are compared */
+    size_t low, high;              /* range of rows that are compared */
     double *weight[2], *across[2]; /* [n[0]] scratch, of a pair's views */
     double *sum[2];                /* [n[1]] scratch */
 } qb__cone_planes;
 
-/* How the detector differs from what is stated. */
+/* Difference of the detector from the stated one. */
 typedef struct qb__plane_place {
-    double shift; /* rows that `row` lies farther on */
+    double shift; /* rows by which the true position of `row` is farther */
     double turn;  /* radians, as qb_geometry_options.tilt */
 } qb__plane_place;
 
-/* The rows whose lines are on the images wherever the detector is, up to `most` from `from`; false: fewer than `least`. */
+/* Finds the rows whose lines are on the images at all positions up to `most` away from `from`; false if there are fewer
+ * than `least` rows. */
 bool qb__cone_planes_rows(qb__cone_planes *h, qb__plane_place from, qb__plane_place most, size_t least);
-/* How much sums differ at places[count]: logarithms of mean squares, each[pair][count], and their means. */
+/* How much sums differ at places[count]: logarithms of mean squares, each[pair][count], and their means over the
+ * pairs. */
 void qb__cone_planes_differ(qb__cone_planes *h, const qb__plane_place *places, size_t count, double *each,
                             double *mean);
 

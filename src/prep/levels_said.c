@@ -204,7 +204,8 @@ qb_status qb__levels_look(qb_scan *scan, const qb__prepare *prepare, size_t row0
     enum { ROOM = 4 << 20 };
     const qb_scan_info *info = qb_scan_describe(scan);
     const size_t view =
-        info->rows * info->columns * (qb_dtype_size(info->dtype) + sizeof(float)); /* counted elsewhere */
+        /* the scan's own memory is counted elsewhere */
+        info->rows * info->columns * (qb_dtype_size(info->dtype) + sizeof(float));
     const qb__row_sample where = {.row0 = row0,
                                   .row1 = row1,
                                   .step = 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The door to rows (neighbours.h): reads rows with their margins and has them corrected where they are. */
+/* Reads rows with their margins and corrects them in place (see neighbours.h). */
 #include "prep/neighbours.h"
 
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "quickbeam/io.h"
 
 enum {
-    READ_BYTES = 4 << 20, /* read at a time, with the margin */
+    READ_BYTES = 4 << 20, /* bytes that are read at a time, with the margin */
     MOST_BYTES = 64 << 20 /* largest piece of views in chunked storage; for larger ones the margin is read separately */
 };
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 
@@ -159,14 +159,15 @@ static qb_status make_scratch(qb__neighbours *d, size_t threads, char ***scratch
     return status;
 }
 
-/* One is kept: looks read a row here and there, and fresh memory takes as long as the row. */
+/* Keeps the scratch of one thread: checks read single rows, and allocating fresh memory takes as long as correcting a
+ * row. */
 static void free_scratch(qb__neighbours *d, char **scratch, size_t threads) {
     if (scratch) scratch[0] = atomic_exchange(&d->kept, scratch[0]);
     for (size_t i = 0; scratch && i < threads; i++) qb__free(scratch[i]);
     qb__free(scratch);
 }
 
-/* Rows with their margins in one piece. */
+/* Reads rows and their margins in one piece. */
 static qb_status read_together(qb__near_views *b, size_t views, char *around) {
     const qb__neighbours *d = b->door;
     const size_t bytes = qb__near_row_bytes(d->info), rows = b->row1 - b->row0;
@@ -180,7 +181,8 @@ static qb_status read_together(qb__near_views *b, size_t views, char *around) {
     return status;
 }
 
-/* Rows where they belong, margins beside them: those above of all views, then those below. */
+/* Reads rows directly to their destination, and the margins separately: the rows above for all views, then the rows
+ * below. */
 static qb_status read_apart(qb__near_views *b, size_t views, char *around) {
     const qb__neighbours *d = b->door;
     const size_t margin = qb__larger(b->above, b->below), bytes = qb__near_row_bytes(d->info), end = b->view0 + views;
@@ -199,13 +201,14 @@ static qb_status read_apart(qb__near_views *b, size_t views, char *around) {
     return status;
 }
 
-/* Views of a piece of storage. */
+/* Number of views that are stored together. */
 static size_t views_of_piece(const qb__neighbours *d) {
     const qb__source *source = d->scan->parts.data.source;
     return qb__larger(1, qb__ceil_div(source->chunk[d->scan->sinogram ? 1 : 0], d->scan->step));
 }
 
-/* As many as have enough to do: looks read a row here and there, and a thread takes as long to start as thousands of pixels. */
+/* As many threads as have enough to do: checks read single rows, and starting a thread takes as long as correcting
+ * thousands of pixels. */
 static size_t threads_for(const qb__neighbours *d, size_t views, size_t rows) {
     enum { WORTH = 1 << 17 /* pixels */ };
     const size_t all = qb__smaller(d->scan->parts.data.source->threads, QB__SHARE_MOST),

@@ -7,33 +7,35 @@
 #include "prep/prep.h"
 #include "prep/step.h"
 
-/* The door through which detector rows come to preparation while steps of scope QB__SCOPE_VIEW are wanted. It stands in
- * qb_scan_read(): it reads the rows that are asked for and `margin` rows above and below them, as far as the detector has them,
- * lets the steps correct them, and hands out numbers of the scan's type. So a row has the same numbers whatever else was read with
- * it, and the fields, the filter and every engine behind the door know nothing of it. */
+/* Corrections by neighbouring pixels: steps of scope QB__SCOPE_VIEW. If such steps are wanted, this door (a hook in
+ * qb_scan_read()) reads the requested rows and `margin` more rows above and below them, as far as the detector has
+ * them, lets the steps correct the rows, and returns numbers of the scan's type. So a row has the same numbers whatever
+ * else is read with it, and the fields, the filter and the engines do not depend on these corrections. */
 typedef struct qb__neighbours qb__neighbours;
 
-/* Bytes that a door to so many rows holds, reading included; 0 where no step is wanted. */
+/* Bytes that a door for this number of rows holds, including reading; 0 if no step is wanted. */
 size_t qb__neighbours_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows);
-/* Puts one step more into *door, behind those that are there already; *door NULL: makes the door and puts it in front of the scan.
+/* Adds a step to *door, after the existing ones. If *door is NULL, makes the door and installs it in the scan.
  * QB_BAD_INPUT for line integrals. `options` must outlive the door. */
 qb_status qb__neighbours_add(qb_scan *scan, const qb_prep_options *options, const qb__step *step,
                              qb__neighbours **door);
-/* Takes the door away from the scan. NULL-safe. */
+/* Removes the door from the scan. NULL-safe. */
 void qb__neighbours_destroy(qb__neighbours *door);
-/* From now on: what was read before was only looked at, and comes again. */
+/* Resets the counts: earlier reads were only checks, and their rows are read again. */
 void qb__neighbours_recount(qb__neighbours *door);
-/* Pixels that each step has changed in the rows that were handed out, in the order of steps.c, and, last, all pixels of
- * these rows; returns how many steps there are. NULL: 0. */
+/* Number of pixels that each step has changed in the rows read, in the order of steps.c, and at the end the number of
+ * all pixels of these rows. Returns the number of steps. NULL: 0. */
 int qb__neighbours_changed(const qb__neighbours *door, uint64_t changed[QB__PREP_STEPS + 1]);
-/* Rows above and below that a device has to read to correct by itself; 0: no step is wanted, or it is done by the door alone.
- * all_views: the device has all views of a row at once. */
+/* Number of rows above and below that a device must read to do the correction itself; 0 if no step is wanted, or if
+ * only the door can do it. all_views: the device has all views of a row at once. */
 size_t qb__neighbours_on_device(const qb_scan_info *info, const qb_prep_options *options, bool all_views);
-/* By how many columns details move from view to view, where that is too far for steps by views everywhere; else 0. */
+/* Number of columns by which details move from view to view if this is too large everywhere for corrections by views;
+ * else 0. */
 double qb__near_too_far(const qb_scan_info *info);
-/* What the device does then. Its fields are the door's. */
+/* Description of the correction for a device. Its fields belong to the door. */
 qb__near_plan qb__neighbours_plan(const qb__neighbours *door);
-/* What it has changed, of so many pixels; all: of those that stay corrected, and are not counted again. */
+/* Adds the number of pixels that a device has changed, out of `pixels`. all: these pixels stay corrected and are not
+ * counted again. */
 void qb__neighbours_count(qb__neighbours *door, uint64_t changed, uint64_t pixels, bool all);
 const qb__step *qb__neighbours_step(const qb__neighbours *door, int number);
 

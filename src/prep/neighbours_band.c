@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Correcting views where they were read to, in bands of a few rows that stay in the second-level cache. Rows of a band that the next
- * one looks at are kept as they were. */
+/* Corrects views in place, in bands of a few rows that stay in the second-level cache. Rows of a band that the next
+ * band needs are kept unchanged. */
 #include <math.h>
 #include <string.h>
 
@@ -10,14 +10,14 @@
 #include "cpu/rows/lines.h"
 #include "prep/neighbours_parts.h"
 
-enum { BAND = 16 /* rows, or the margin if that is more */, EDGE = QB__NEAR_COLUMNS };
+enum { BAND = 16 /* rows of a band; the margin if that is larger */, EDGE = QB__NEAR_COLUMNS };
 
 typedef qb__near_views block;
 
 static size_t band_of(size_t margin) { return qb__larger(BAND, margin); }
 static size_t stride_of(const qb_scan_info *info) { return qb__round_up(info->columns + 2 * EDGE, 16); }
 
-/* A thread's: two bands of floats, and rows that a band before this one has changed. */
+/* Scratch of a thread: two bands of floats, and the original rows that the previous band has changed. */
 static size_t scratch_floats(const qb_scan_info *info, size_t margin) {
     return 2 * (band_of(margin) + 2 * margin) * stride_of(info);
 }
@@ -28,10 +28,10 @@ size_t qb__near_scratch(const qb_scan_info *info, size_t margin) {
 
 /* ---- numbers ---- */
 
-/* The nearest number of an integer type. */
+/* Rounds to the nearest number of an integer type. */
 static double nearest(float value, double least, double most) { return fmin(fmax(rint((double)value), least), most); }
 
-/* A value as a number of the scan's type. */
+/* Stores a value as a number of the scan's type. */
 static void put(qb_dtype dtype, float value, void *raw, size_t at) {
     switch (dtype) {
     case QB_U8: ((uint8_t *)raw)[at] = (uint8_t)nearest(value, 0, UINT8_MAX); break;
@@ -73,12 +73,12 @@ uint64_t qb__near_settle(const qb__neighbours *d, const float *was, size_t row, 
 
 /* ---- a view ---- */
 
-/* A band of a view in work. */
+/* A band of a view during correction. */
 typedef struct band {
     const block *b;
     size_t view, row0, row1; /* view of the block; rows to hand out */
     float *cells, *next;     /* rows from row0 - margin on, some of which may lie outside the detector */
-    const char *kept;        /* rows above row0 that have been changed; NULL: none have */
+    const char *kept;        /* original rows above row0 that the previous band has changed; NULL: none */
 } band;
 
 static char *row_out(const block *b, size_t view, size_t row) {
@@ -98,7 +98,7 @@ static float *line_of(const band *w, float *cells, ptrdiff_t row) {
     return cells + (size_t)(row + (ptrdiff_t)d->margin - (ptrdiff_t)w->row0) * stride_of(d->info) + EDGE;
 }
 
-/* Row or column -1 is 1, and so on. */
+/* Mirrors an index at the ends: row or column -1 is 1, and so on. */
 static size_t mirrored(ptrdiff_t i, size_t count) {
     const ptrdiff_t n = (ptrdiff_t)count, period = n > 1 ? 2 * (n - 1) : 1;
     const ptrdiff_t at = ((i % period) + period) % period;
@@ -113,7 +113,8 @@ void qb__near_mirror(const qb_scan_info *info, float *row) {
     }
 }
 
-/* What stands around rows of the detector: columns at both ends of each, and up to `margin` rows beyond its first and last. */
+/* Fills the surroundings of the rows: columns at both ends of each row, and up to `margin` rows beyond the first and
+ * last row of the detector. */
 static void surround(const band *w, float *cells, size_t margin) {
     const qb_scan_info *info = w->b->door->info;
     const ptrdiff_t columns = (ptrdiff_t)info->columns, rows = (ptrdiff_t)info->rows;
@@ -125,7 +126,7 @@ static void surround(const band *w, float *cells, size_t margin) {
                    (size_t)(columns + 2 * EDGE) * sizeof(float));
 }
 
-/* Rows that step `number` makes: those to hand out, and `margin` more that the next ones look at. */
+/* Runs step `number` for the rows to return and `margin` more rows that the next steps need. */
 static void run_step(band *w, int number, size_t margin) {
     qb__neighbours *d = w->b->door;
     const size_t columns = d->info->columns, first = w->row0 > margin ? w->row0 - margin : 0;

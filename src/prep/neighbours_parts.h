@@ -9,9 +9,9 @@
 #include "prep/prep.h"
 #include "prep/step.h"
 
-typedef struct qb__neighbours qb__neighbours; /* neighbours.h */
+typedef struct qb__neighbours qb__neighbours; /* defined below, declared in neighbours.h */
 
-/* What reading (neighbours.c) and correcting (neighbours_band.c) share. */
+/* Data shared by reading (neighbours.c) and correcting (neighbours_band.c, neighbours_views.c). */
 struct qb__neighbours {
     qb__scan_door door; /* first field: a door is cast to its qb__neighbours */
     qb__scan_door *before;
@@ -25,13 +25,14 @@ struct qb__neighbours {
     float *gain, *beam; /* [row][column] of the detector: 1 / (flat - dark), and flat - dark; NULL: 1 */
     const float *dark;  /* [row][column]; owned by the scan; NULL: 0 */
     qb__number_noise noise;
-    uint32_t *pairs;      /* [view][2]: the views before and after, which step[0] looks at; NULL: it does not */
+    uint32_t *pairs;      /* [view][2]: the views before and after, used by step[0]; NULL: the step does not use them */
     _Atomic(char *) kept; /* scratch of a thread, for the next read; NULL: none, or it is in use */
     _Atomic uint64_t changed[QB__PREP_STEPS], pixels;
     bool counted; /* all pixels have been counted once */
 };
 
-/* Views from view0 on that are corrected together: rows row0 <= row < row1 in `out`, and the rows of the margin. */
+/* Views that are corrected together, from view0 on: `out` holds rows row0 <= row < row1; top and bottom hold the
+ * margin. */
 typedef struct qb__near_views {
     qb__neighbours *door;
     size_t view0, row0, row1;
@@ -43,20 +44,20 @@ typedef struct qb__near_views {
 } qb__near_views;
 
 static inline size_t qb__near_row_bytes(const qb_scan_info *info) { return info->columns * qb_dtype_size(info->dtype); }
-/* Numbers of a row -> transmissions. */
+/* Converts the numbers of a row to transmissions. */
 void qb__near_transmissions(const qb__neighbours *door, const void *raw, size_t row, float *out);
-/* What stands beside both ends of a row: row[-1] is row[1]. */
+/* Fills the columns on both sides of a row by mirroring: column -1 is column 1. */
 void qb__near_mirror(const qb_scan_info *info, float *row);
-/* Transmissions of a row that a step has changed become numbers, and what these come to again: the next step sees what is handed out.
- * raw: the row, NULL: it is only looked at. How many are changed. */
+/* Stores the changed transmissions of a row as numbers in `raw` (NULL: the row is not returned) and converts these
+ * back, so that the next step sees the numbers that are returned. Returns how many pixels changed. */
 uint64_t qb__near_settle(const qb__neighbours *door, const float *was, size_t row, float *cells, void *raw);
-/* Correct rows row0 <= row < row1 of views view0 <= view < view1 in place, by `pairs`. */
+/* Corrects rows row0 <= row < row1 of views view0 <= view < view1 in place, with the views in `pairs`. */
 qb_status qb__near_correct_views(qb__neighbours *door, size_t view0, size_t view1, size_t row0, size_t row1,
                                  size_t threads, void *out);
 qb_status qb__near_pairs(const qb_scan_info *info, uint32_t **pairs);
-/* Bytes of scratch of a thread. */
+/* Bytes of scratch for one thread. */
 size_t qb__near_scratch(const qb_scan_info *info, size_t margin);
-/* Correct one view of a qb__near_views in place; a task of qb__share. */
+/* Corrects one view of a qb__near_views in place; a task for qb__share. */
 qb_status qb__near_correct(void *block, size_t view, size_t worker);
 
 #endif

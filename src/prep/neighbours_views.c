@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A correction by the views before and after, where rows were read to. A row of the detector is a task: it goes through its views with
- * three lines of transmissions, so that each looks at what is stored, whatever has been changed before. */
+/* Corrections by the views before and after, in place. A task is one row of the detector. It goes through its views
+ * with three lines of transmissions, so that each view is compared with stored values and not with corrected ones. */
 #include <math.h>
 #include <string.h>
 
@@ -11,14 +11,16 @@
 
 enum { EDGE = QB__NEAR_COLUMNS };
 
-/* Details move from view to view by so many columns at most, else they are taken for what comes and goes (prep/zingers.c). */
+/* Largest number of columns by which details may move from view to view. Faster details would be taken for zingers
+ * (prep/zingers.c). */
 static const double MOST_MOVED = 2.5;
 
 static double moved(const qb_scan_info *info, size_t a, size_t b) {
     return fabs(info->angles[a] - info->angles[b]) * (double)info->columns / 2;
 }
 
-/* The nearer ones; at the ends, and beside a gap, the same one twice; where both are too far, itself. */
+/* The two neighbours of each view. At the ends and next to a gap the same view is used twice; a view without a near
+ * neighbour is paired with itself. */
 qb_status qb__near_pairs(const qb_scan_info *info, uint32_t **pairs) {
     const qb_status status = qb__alloc(2 * info->views, sizeof **pairs, pairs);
     for (size_t v = 0; status == QB_OK && v < info->views; v++) {
@@ -37,20 +39,20 @@ double qb__near_too_far(const qb_scan_info *info) {
     return info->angles && info->views > 1 && least > MOST_MOVED ? least : 0;
 }
 
-/* ---- a row ---- */
+/* ---- correcting a row ---- */
 
 typedef struct rows {
     qb__neighbours *door;
     size_t view0, view1, row0, rows;
     char *out;          /* [view][row] */
-    const char *beyond; /* [2][row]: of the view before view0, and of view1 */
+    const char *beyond; /* [2][row]: rows of the view before view0, and of view view1 */
     float *lines;       /* [thread][LINES], scratch */
 } rows;
 
-enum { LINES = 4 /* transmissions of three views, and what the middle one comes to */ };
+enum { LINES = 4 /* transmissions of three views, and the corrected line of the middle one */ };
 
 static size_t line_floats(const qb_scan_info *info) { return qb__round_up(info->columns + 2 * EDGE, 16); }
-/* Bytes of a thread. */
+/* Bytes of scratch for one thread. */
 static size_t views_scratch(const qb_scan_info *info) { return LINES * line_floats(info) * sizeof(float); }
 
 static char *stored(const rows *r, size_t view, size_t row) {

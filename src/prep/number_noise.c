@@ -70,7 +70,7 @@ static qb_status read_lines(qb_scan *scan, const qb__number_fields *fields, samp
     return QB_OK;
 }
 
-/* The variance of a number, from the median of so many squares; 0.4549 is the median of a squared normal number. */
+/* The variance of a number, from the median of `count` squares; 0.4549 is the median of a squared normal number. */
 static double variance(const sample *of, size_t count, double *scratch, double *level) {
     *level = 0;
     for (size_t i = 0; i < count; i++) {

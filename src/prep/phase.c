@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading through the filter of phase_filter.h. Rows that are asked for, and the whole blocks and margins that they lie in, are read
- * for a few views at a time. Numbers become transmissions, pixels without a value take those beside them, which keeps what is lost
- * from spreading; behind the filter they are lost again. */
+/* Reads through the filter of phase_filter.h. The requested rows are extended to whole blocks with margins and read for
+ * a few views at a time. Numbers are converted to transmissions. Pixels without a value are first filled from their
+ * neighbours, so that they do not spoil others; after the filter they have no value again. */
 #include "prep/phase.h"
 
 #include <math.h>
@@ -28,18 +28,18 @@
 enum { READ_BYTES = 32 << 20, SCRATCH_BYTES = 512 << 20 };
 
 struct qb__phase {
-    qb__scan_door door;       /* first */
-    qb_scan scan;             /* the job's */
-    qb__warp *warp;           /* what is filtered is read through that; NULL: it is as stored */
-    qb__phase_filter *filter; /* NULL: there is none, and the job's scan is that of warp */
+    qb__scan_door door;       /* must be the first member */
+    qb_scan scan;             /* the job's scan */
+    qb__warp *warp;           /* source of the filter's input; NULL: the stored numbers */
+    qb__phase_filter *filter; /* NULL: no filter; the job's scan is then that of `warp` */
     qb__phase_device *device; /* NULL: the CPU filters */
-    bool near;                /* the device takes zingers out, too */
+    bool near;                /* the device also corrects zingers */
     qb__scan_rows rows;
     _Atomic(struct room *) kept;  /* scratch for the next read on the CPU; NULL: none, or it is in use */
-    char text[400], scatter[160]; /* "": not done */
+    char text[400], scatter[160]; /* description of each filter; "": not used */
 };
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 static void free_room(struct room *r);
@@ -50,7 +50,7 @@ static void compare(const char *option, double given, double stated, const char 
                  stated, unit);
 }
 
-/* What both filters are, in `how` and in words. */
+/* Collects the parameters of both filters in `how` and describes them in words. */
 static qb_status describe(const qb_scan_info *info, const qb_geometry *geometry, const qb_prep_options *prep,
                           bool phase, qb__paganin *how, qb__phase *p) {
     qb__scatter s;
@@ -69,7 +69,7 @@ static qb_status describe(const qb_scan_info *info, const qb_geometry *geometry,
 
 static double cpu_seconds(const qb__phase *p, double numbers, int threads);
 
-/* where: "on the CPU", or on which device. */
+/* where: receives "on the CPU", or the device. */
 static qb_status open_device(qb__phase *p, const qb__paganin *how, const qb_prep_options *prep, const qb_env *env,
                              char *where, size_t size) {
     const qb_scan_info *info = &p->scan.info;
@@ -112,7 +112,7 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     QB__TRY(qb__scan_rows_create(&p->scan, p->warp ? QB_F32 : qb__scan_dtype(scan), &p->rows));
     QB__TRY(qb__phase_filter_create(&how, info->rows, info->columns, &p->filter));
     QB__TRY(open_device(p, &how, prep, env, where, sizeof where));
-    p->scan.info.chunk_rows = p->device ? qb__phase_device_rows(p->device) /* filtered at a time */
+    p->scan.info.chunk_rows = p->device ? qb__phase_device_rows(p->device) /* rows that are filtered together */
                                         : qb__smaller(info->rows, qb__phase_filter_blocks(p->filter)->rows);
     if (*p->scatter) qb__info(env, "scatter, %s: %s", where, p->scatter);
     if (!retrieved) goto out;
@@ -151,8 +151,8 @@ const char *qb__phase_scatter(const qb__phase *p) { return p && *p->scatter ? p-
 
 static size_t raw_row(const qb__phase *p) { return p->scan.info.columns * qb_dtype_size(p->rows.dtype); }
 
-/* Of a thread, in floats, each a whole number of cache lines: a block of spectra, what filtering them takes, a row, two rows of the
- * detector, and which rows of the block have lost pixels. */
+/* Offsets in the scratch of a thread, in floats, each part a whole number of cache lines: a block of spectra, scratch
+ * of the filter, a line, two rows of the detector, and flags of the rows with lost pixels. */
 typedef struct places {
     size_t spectra, filter, line, row, other, lost, end;
 } places;
@@ -175,12 +175,12 @@ static size_t threads_of(const qb__phase *p) {
     return qb__smaller(qb__smaller(p->scan.parts.data.source->threads, QB__SHARE_MOST), qb__larger(1, most));
 }
 
-/* A number takes a core of 2023 about 20 ns. */
+/* A core of 2023 needs about 20 ns per number. */
 static double cpu_seconds(const qb__phase *p, double numbers, int threads) {
     return 20e-9 * numbers / fmin(threads, (double)threads_of(p));
 }
 
-/* On devices reading and copying take as long as the way up and down: about 1 ns. */
+/* With a device, the transfers take as long as reading and copying: about 1 ns per number. */
 double qb__phase_seconds(const qb__phase *p, double numbers, int threads) {
     if (!p) return 0;
     const double warp = p->warp ? qb__warp_seconds(p->warp, numbers, threads) : 0;
@@ -207,11 +207,11 @@ size_t qb__phase_bytes(const qb__phase *p) {
 
 /* ---- a block of a view ---- */
 
-/* What was read: [view][row0 <= row < row1], and where rows first <= row < end of it go. */
+/* Numbers that were read, [view][row0 <= row < row1], and the destination of rows first <= row < end. */
 typedef struct piece {
     qb__phase *p;
     const char *raw;
-    size_t view0, row0, row1, first, end, block0, blocks; /* blocks from block0 on */
+    size_t view0, row0, row1, first, end, block0, blocks; /* blocks: number of blocks from block0 on */
     float *out;                                           /* [view][first <= row < end] */
     float **scratch;
 } piece;
@@ -227,8 +227,9 @@ static void extend_row(float *line, const qb__phase_blocks *b, size_t columns) {
     for (size_t c = 0; c < b->stride - columns - b->left; c++) end[c] = last;
 }
 
-/* The spectra of the rows that a block looks at; beyond the detector its first and its last row go on. Rows without a value take the next above,
- * or the first that has one. lost[row]: has pixels without a value. */
+/* Transforms the rows that a block needs. Beyond the detector its first and last rows are repeated. A row without valid
+ * pixels is replaced by the last valid one before it, or else by the first valid one. lost[row]: the row has pixels
+ * without a value. */
 static void load(const piece *w, size_t view, size_t block, float *own, const places *at) {
     const qb__phase *p = w->p;
     const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter);
@@ -238,7 +239,7 @@ static void load(const piece *w, size_t view, size_t block, float *own, const pl
                     high = from + (ptrdiff_t)b->height < rows ? from + (ptrdiff_t)b->height : rows;
     float *spectra = own + at->spectra, *line = own + at->line;
     bool *lost = (bool *)(own + at->lost);
-    ptrdiff_t good = -1, first = -1; /* the last row with a value, and the first, of the block */
+    ptrdiff_t good = -1, first = -1; /* last and first valid row of the block */
     for (ptrdiff_t r = low; r < high; r++) {
         const qb__phase_row row = qb__scan_row(&p->rows, w->view0 + view, (size_t)r, own + at->row);
         lost[r - from] = qb__phase_transmissions(&row, raw_of(w, view, (size_t)r), line + b->left) > 0;
@@ -285,7 +286,7 @@ static qb_status filter_block(void *context, size_t task, size_t worker) {
 
 /* ---- reading ---- */
 
-/* What reading takes. It is kept from read to read: fresh memory takes as long as filtering what it holds. */
+/* Buffers for reading. They are kept between reads, because allocating fresh memory takes as long as filtering. */
 typedef struct room {
     char *raw;
     size_t raw_bytes;
@@ -332,7 +333,7 @@ static qb_status read_stored(const piece *w, size_t view0, size_t view1, char *r
     return status;
 }
 
-/* Stored numbers; those that zingers are taken out of come by their door, which keeps the digests, too. */
+/* Reads stored numbers. With zingers to correct, they are read through their door, which also updates the digests. */
 static qb_status read_views(const piece *w, size_t view0, size_t view1, char *raw) {
     qb_scan *scan = &w->p->scan;
     if (w->p->warp) return qb__warp_read(w->p->warp, scan->door, view0, view1, w->row0, w->row1, raw);
@@ -340,7 +341,7 @@ static qb_status read_views(const piece *w, size_t view0, size_t view1, char *ra
     return read_stored(w, view0, view1, raw);
 }
 
-/* Views at a time: whole pieces of storage, as far as they are not too large. */
+/* Number of views read at a time: whole pieces of storage if they are not too large. */
 static size_t views_at_once(const qb__phase *p, size_t view_bytes, size_t views) {
     const qb__source *source = p->scan.parts.data.source;
     const size_t stored = qb__larger(1, qb__ceil_div(source->chunk[p->scan.sinogram ? 1 : 0], p->scan.step));
@@ -380,7 +381,7 @@ out:
 }
 
 static qb__phase_request request_of(qb__phase *p, size_t view0, size_t view1, size_t row0, size_t row1, float *out) {
-    /* Of scans without a flat field pixels may be blanked, by the door. */
+    /* Without a flat field the door may have masked pixels. */
     qb__neighbours *near = p->near && !p->scan.blank ? (qb__neighbours *)p->scan.door : NULL;
     return (qb__phase_request){view0, view1, row0, row1, out, threads_of(p), near, read_for_device, p};
 }

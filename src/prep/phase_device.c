@@ -18,7 +18,7 @@
 #include "quickbeam/io.h"
 
 enum {
-    SLOT_BYTES = 128 << 20, /* filtered numbers of a slot */
+    SLOT_BYTES = 128 << 20, /* bytes of the filtered numbers of a slot */
     PLANE_BYTES = 32 << 20, /* bytes of planes held together: larger ones would not stay in caches between kernels */
     HEIGHT_LEAST = 256,     /* smallest height of planes, used if margins are short */
     PART_OF_MEMORY = 8,     /* phase retrieval may hold 1/8 of the memory */
@@ -26,16 +26,17 @@ enum {
     KEPT_PART = 2
 };
 enum { SLOTS = 2 };
-static const double WORTH = 1; /* s more than a device takes to start */
+static const double WORTH = 1; /* seconds that filtering on the CPU must take longer than starting a device */
 
-/* Views on their way: read to `raw`, filtered on the device, and down to `out`, both in page-locked memory. */
+/* A slot for views in transit: read to `raw`, filtered on the device, and downloaded to `out`. raw and out are
+ * page-locked. */
 typedef struct slot {
     void *raw;
     float *out;
     qb__memory *raw_there, *out_there;
     qb__queue *queue;
-    qb__event *filtered; /* the other slot's planes are free then */
-    size_t view, views;  /* under way; 0: none */
+    qb__event *filtered; /* after this event the other slot may use the planes */
+    size_t view, views;  /* views in transit; 0: none */
 } slot;
 
 struct qb__phase_device {
@@ -51,12 +52,12 @@ struct qb__phase_device {
     bool near_wanted;
     qb__near_rows *near; /* made for near_of; NULL: not made yet */
     const qb__neighbours *near_of;
-    uint64_t near_found; /* pixels that it has changed so far */
+    uint64_t near_found; /* number of pixels that `near` has changed so far */
     qb__memory *corrected;
     slot slot[SLOTS];
     bool open, given_up;
     size_t keep_row0, keep_row1; /* range of rows that stay on the device; equal: no rows stay */
-    bool armed, kept;            /* kept: they are here */
+    bool armed, kept;            /* kept: the rows are on the device */
     qb__memory *keep;
     pthread_mutex_t lock;
 };
@@ -71,7 +72,8 @@ static size_t view_planes(const qb__phase_shape *s) {
     return qb__ceil_div(s->rows, 2 * s->step) * s->height * s->stride * 2 * sizeof(float);
 }
 
-/* As few and as small planes as the detector's rows take: an even number of blocks, each of at most ten margins. */
+/* Chooses few and small planes that cover the detector's rows: an even number of blocks, each of at most ten
+ * margins. */
 static bool shape_of(const qb__paganin *how, const qb_scan_info *info, const qb__device_info *device, qb_dtype dtype,
                      qb__phase_shape *best, const char **why) {
     qb__phase_shape s = {.rows = info->rows, .columns = info->columns};
@@ -136,7 +138,7 @@ size_t qb__phase_device_host_bytes(const qb__phase_device *p) {
     return SLOTS * p->slot_views * p->shape.rows * (raw_row(p) + out_row(p)) + (there ? qb__phase_device_bytes(p) : 0);
 }
 
-/* Fewer views, as far as the limits of memory want it; false: not even one fits. */
+/* Reduces the number of views until they fit into the memory limits; false if one view does not fit. */
 static bool fit_views(qb__phase_device *p, const qb_env *env) {
     const size_t device = (env && env->max_vram ? env->max_vram : qb__device_info_of(p->device)->memory_bytes) /
                           PART_OF_MEMORY,
@@ -152,7 +154,7 @@ static bool fit_views(qb__phase_device *p, const qb_env *env) {
     return true;
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 static bool is_worth(const qb_env *env, double seconds) {
     if (qb__device_is_named(env)) return qb__device_is_asked(env);
@@ -161,7 +163,7 @@ static bool is_worth(const qb_env *env, double seconds) {
 
 static qb_status open_device(qb__phase_device *p, const qb_env *env, const char **why) {
     qb_env quiet = env ? *env : (qb_env){.threads = 0};
-    quiet.log = NULL; /* the job says what there is to say of its devices */
+    quiet.log = NULL; /* the job itself reports about its devices */
     const qb_status status = qb__device_set_open(&quiet, &p->set);
     if (status != QB_OK || p->set.count == 0) return status;
     p->device = p->set.device[0];
@@ -230,7 +232,7 @@ const char *qb__phase_device_name(const qb__phase_device *p) {
 }
 size_t qb__phase_device_rows(const qb__phase_device *p) { return qb__smaller(p->shape.rows, 2 * p->shape.step); }
 
-/* ---- the first read ---- */
+/* ---- at the first read ---- */
 
 static qb_status open_slot(qb__phase_device *p, slot *s) {
     const size_t rows = p->slot_views * p->shape.rows;
@@ -265,7 +267,7 @@ out:
     return status;
 }
 
-/* Before anything was filtered: the CPU can do it all. */
+/* If opening fails here, nothing has been filtered yet, so the CPU can still do all of it. */
 static qb_status open_once(qb__phase_device *p) {
     if (p->open || p->given_up) return QB_OK;
     const qb_status status = open_there(p);
@@ -277,7 +279,7 @@ static qb_status open_once(qb__phase_device *p) {
     return QB_OK;
 }
 
-/* ---- neighbours ---- */
+/* ---- corrections by neighbours ---- */
 
 static qb_status open_near(qb__phase_device *p, const qb__neighbours *door) {
     if (!door || p->near_of == door) return QB_OK;
@@ -292,7 +294,7 @@ out:
     return status;
 }
 
-/* all: each pixel that will be handed out, once. */
+/* all: these are all pixels that will be returned, each counted once. */
 static qb_status count_near(qb__phase_device *p, qb__neighbours *door, uint64_t pixels, bool all) {
     uint64_t found;
     if (!door) return QB_OK;
@@ -302,7 +304,7 @@ static qb_status count_near(qb__phase_device *p, qb__neighbours *door, uint64_t 
     return status;
 }
 
-/* Rows that are read: one more on both sides where neighbours are looked at. */
+/* Rows to read: one more on both sides if neighbours are needed. */
 static qb__near_block around(const qb__phase_device *p, const qb__neighbours *door, const qb__phase_block *block) {
     const size_t margin = door ? 1 : 0;
     return (qb__near_block){.first = block->row0 - qb__smaller(margin, block->row0),
@@ -350,7 +352,7 @@ static qb_status drain(slot *s, const qb__phase_request *request, size_t floats)
     return status;
 }
 
-/* To where they stay: request->out is NULL. */
+/* request->out NULL: the rows are copied to where they stay. */
 static qb_status send(qb__phase_device *p, slot *s, slot *other, qb__phase_block block, qb__near_block near,
                       const qb__phase_request *request, size_t floats) {
     const bool correct = request->near != NULL;
@@ -375,7 +377,7 @@ static qb_status pump(qb__phase_device *p, const qb__phase_request *request) {
     qb__phase_planes_reads(&p->shape, &block);
     const qb__near_block near = around(p, request->near, &block);
     const size_t floats = (request->end - request->first) * p->shape.columns;
-    /* What is asked for is no more than what is read for it. */
+    /* The result is never larger than the rows read for it, so `each` views fit into a slot. */
     const size_t each = p->slot_views * p->shape.rows / (near.end - near.first);
     qb_status status = open_near(p, request->near);
     int turn = 0;
@@ -395,9 +397,9 @@ out:
     return quiet(p, status);
 }
 
-/* ---- rows that stay ---- */
+/* ---- rows that stay on the device ---- */
 
-/* Counts without flats may lose pixels later, by the mask. */
+/* Without flats the mask may remove pixels of counts later, so such rows are not kept. */
 void qb__phase_device_keep(qb__phase_device *p, size_t row0, size_t row1, const qb_env *env) {
     const qb__device_info *info = qb__device_info_of(p->device);
     const bool settled = p->rows->gain || p->scan->info.quantity != QB_COUNTS;
@@ -472,7 +474,7 @@ qb_status qb__phase_device_kept(qb__phase_device *p, const qb__phase_request *re
     return status;
 }
 
-/* ---- a request ---- */
+/* ---- serving a request ---- */
 
 qb_status qb__phase_device_read(qb__phase_device *p, const qb__phase_request *request, bool *done) {
     pthread_mutex_lock(&p->lock);

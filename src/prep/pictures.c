@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A view and a sinogram behind each step of preparation: the steps are switched on one after the other. */
+/* A view and a sinogram after each step of preparation: the steps are switched on one after the other. */
 #include "prep/pictures.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void set_rings(qb_prep_options *o, const qb_prep_options *from) { o->ring
 static bool has_hardening(const qb_prep_options *o) { return qb__hardening_wanted(o); }
 static void set_hardening(qb_prep_options *o, const qb_prep_options *from) { o->hardening = from->hardening; }
 
-/* In the order of the work; what is not named here belongs to the line integrals. */
+/* In the order in which they work. Steps that are not listed are part of the line integrals. */
 static const struct {
     const char *name;
     bool (*wanted)(const qb_prep_options *options);
@@ -48,7 +48,7 @@ typedef struct show {
 
 static size_t view_of(const show *s, size_t line) { return line * s->info->views / s->picture.lines; }
 
-/* Rows first .. end - 1 of one view; prepare NULL: as they are stored. */
+/* Takes rows first .. end - 1 of one view; prepare NULL: as they are stored. */
 static qb_status take(const show *s, qb_scan *scan, const qb__prepare *prepare, size_t view, size_t first, size_t end,
                       float *out) {
     const qb_scan_info *info = qb_scan_describe(scan);
@@ -68,7 +68,7 @@ out:
     return status;
 }
 
-/* The view's rows and the sinogram's lines; then `see`. */
+/* Takes the rows of the view and the lines of the sinogram, then calls `see`. */
 static qb_status take_all(show *s, qb_scan *scan, const qb__prepare *prepare) {
     qb_tool_picture *p = &s->picture;
     qb_status status;
@@ -81,7 +81,7 @@ out:
     return status;
 }
 
-/* All rows, or, for what looks at all views of them, a band about the sinogram's. */
+/* All rows; or, for steps that need all views of a row, a band around the row of the sinogram. */
 static void choose_rows(show *s, const qb_prep_options *options) {
     qb_tool_picture *p = &s->picture;
     const size_t most = BAND / (s->info->views * p->columns), band = most > BAND_ROWS ? most : BAND_ROWS;
@@ -115,7 +115,7 @@ static qb_status show_stored(show *s) {
     return take_all(s, s->scan, NULL);
 }
 
-/* Images without distortion and shifts are a step of their own, behind the line integrals. */
+/* Images without distortion and shifts are a step of their own, after the line integrals. */
 static qb_status show_lines(show *s, const qb_prep_options *options) {
     qb_scan *scan = s->scan, still = *scan;
     qb_status status = QB_OK;

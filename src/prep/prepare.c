@@ -241,7 +241,7 @@ qb_status qb__prepare_check(const char *path, const qb__prep_counts *counts, int
                     (unsigned long long)sum.clamped, (unsigned long long)sum.dead, (unsigned long long)sum.saturated);
 }
 
-/* ", the first in view 3, row 1, column 7"; "" where some have no place. */
+/* Text such as ", the first in view 3, row 1, column 7"; "" if some values have no known position. */
 static const char *first_of(const qb__prepare *prepare, const qb__prep_counts *sum, char *where, size_t size) {
     *where = 0;
     if (sum->place && sum->placed == sum->not_finite)
@@ -255,7 +255,7 @@ void qb__prepare_recount(qb__prepare *prepare) {
     if (prepare) qb__neighbours_recount(prepare->neighbours);
 }
 
-/* What the steps that look at neighbours have changed, on all ranks. */
+/* Numbers of pixels that corrections by neighbours have changed, on all ranks. */
 static void report_neighbours(const qb__prepare *prepare, cJSON *entry, const qb_env *env) {
     uint64_t changed[QB__PREP_STEPS + 1] = {0};
     const int steps = qb__neighbours_changed(prepare->neighbours, changed);
@@ -268,7 +268,8 @@ static void report_neighbours(const qb__prepare *prepare, cJSON *entry, const qb
     }
 }
 
-/* Values that shifts and turns of views bring from outside the detector, at most; rows may be read several times. */
+/* Largest number of values that shifts and rotations of views take from outside the detector; rows may be read several
+ * times. */
 static double beyond_by_shifts(const qb_scan_info *info, double values) {
     const double line = (double)(info->views * info->columns), passes = ceil(values / (line * (double)info->rows));
     double columns = 0, rows = 0;

@@ -33,10 +33,10 @@ bool qb__prepare_reads_all(const qb_scan_info *info, const qb_prep_options *opti
 void qb__prepare_free_floor(qb__prepare *prepare);
 /* Memory it will hold, for planning. */
 size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows);
-/* Forecast seconds to create it with so many threads. */
+/* Forecast seconds to create it on this number of threads. */
 double qb__prepare_seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads);
 void qb__prepare_destroy(qb__prepare *prepare); /* NULL-safe */
-/* One detector row of one view, as qb__prep_row; `row` counts from the scan's first. */
+/* One detector row of one view, as qb__prep_row; `row` counts from the first row of the scan. */
 void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const void *raw, float *out,
                      qb__prep_counts *counts);
 /* Rows row0 <= row < row0 + rows of one view, contiguous in raw and prepared memory. */
@@ -49,7 +49,7 @@ void qb__prepare_view(const qb__prepare *prepare, size_t view, size_t row0, size
 const qb__prep *qb__prepare_steps(const qb__prepare *prepare);
 size_t qb__prepare_rows_held(const qb__prepare *prepare);
 size_t qb__prepare_first_row(const qb__prepare *prepare);
-/* The corrections with neighbours for its rows; NULL: no such step. */
+/* The corrections by neighbours for its rows; NULL: no such step. */
 struct qb__neighbours *qb__prepare_neighbours(const qb__prepare *prepare);
 /* Set the change of flats over the views in a device's parameters; the other parameters are set. */
 struct qb__device_prep;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* --rings: a column of the detector that answers otherwise than its flats say is a stripe along the views of its row's
+/* --rings: a detector column whose response differs from its flats makes a stripe along the views of its row's
  * sinogram, and a ring in the slice. A pass over the scan, some rows at a time, finds the stripes of each row
- * (rings_find.c). A pixel has one number, f, and its line integrals become p - f: its gain times exp(f). A pixel without a
- * usable answer gets gain 0 like one with a dead flat: it is interpolated, or left out by methods that can do that. This costs
- * nothing afterwards and is there on every device; stripes that come and go, stay. */
+ * (rings_find.c). Each pixel gets one number f, and its line integrals become p - f: its gain is multiplied by exp(f).
+ * A pixel without a usable response gets the gain 0, like a pixel with a dead flat: it is interpolated, or left out by
+ * methods that can do that. The correction costs nothing afterwards and works on every device. Stripes that come and go
+ * are not corrected. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,17 +22,17 @@
 #include "prep/rings_device.h"
 #include "prep/step.h"
 
-enum { ROWS_LEAST = 4 /* per block, where memory allows */ };
+enum { ROWS_LEAST = 4 /* smallest number of rows of a block per thread, if memory allows */ };
 
 typedef struct rings {
     qb__rings_how how;
     size_t views, columns, rows;
-    float *sinograms; /* [row][view][column]; of rows on a device NULL */
+    float *sinograms; /* [row][view][column]; NULL for rows on a device */
     qb__rings_device *device;
-    size_t taken;                /* blocks */
-    const float *lines, *change; /* [group of views][row][column], [row][column] of such rows */
+    size_t taken;                /* number of blocks read so far */
+    const float *lines, *change; /* for rows on a device: [group of views][row][column], [row][column] */
     float *stripes;              /* [row][column]; NaN: lost */
-    unsigned *kinds;             /* [row] that were found */
+    unsigned *kinds;             /* [row] kinds of stripes found */
     qb__rings_row *work;         /* [thread] */
 } rings;
 
@@ -66,7 +67,7 @@ static unsigned count(const qb_scan_info *info, const qb_prep_options *options) 
     return wanted(info, options) && !(info->quantity == QB_COUNTS && info->flats);
 }
 
-/* What --rings tells of. */
+/* The kinds of stripes that --rings reports. */
 static const struct {
     unsigned kind;
     const char *name;
@@ -76,19 +77,19 @@ static const struct {
              {QB__RINGS_SORT, "weak stripes in all columns"}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* How strong the stripes are, how many pixels are lost, and how many rows have each kind. */
+/* Statistics: strength of the stripes, number of lost pixels, and number of rows with each kind. */
 typedef struct strength {
     double squares, largest, pixels, lost, rows, of[KINDS];
 } strength;
 
-/* All of the scan is read for it, too, between blocks. */
+/* Reading the whole scan, which happens between blocks, is included. */
 static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
     const bool sorting = strncmp(options->rings, "sort", 4) == 0;
     const double values = (double)info->views * (double)rows * (double)info->columns;
     return values / qb__rate(sorting ? QB__RATE_SORT : QB__RATE_WAVELET, 100e6) / threads;
 }
 
-/* The pixel's field less its stripe: of line integrals what is taken off, else the gain. */
+/* Applies the stripes of a row to the field: for line integrals the field is subtracted (dark), else it is the gain. */
 static void apply(const rings *r, size_t row, bool lines, float *field, strength *s) {
     for (size_t i = 0; i < r->columns; i++) {
         double f = (double)r->stripes[row * r->columns + i];
@@ -106,7 +107,7 @@ static void apply(const rings *r, size_t row, bool lines, float *field, strength
     for (size_t k = 0; k < KINDS; k++) s->of[k] += (r->kinds[row] & kinds[k].kind) != 0;
 }
 
-/* Of all ranks, each of which has its rows. */
+/* Adds up the statistics of all ranks; each rank has its own rows. */
 static qb_status add_up(qb__comm *comm, strength *s) {
     const strength mine = *s;
     strength *all = NULL;
@@ -125,7 +126,7 @@ static qb_status add_up(qb__comm *comm, strength *s) {
     return status;
 }
 
-/* A device has it on its way, and begins with the next one, up to row `end`. */
+/* Takes the next block from the device and starts the block after it, up to row `end`. */
 static qb_status take_block(rings *r, size_t row, size_t end) {
     const int turn = (int)(r->taken++ % 2);
     const size_t next = row + r->rows;
@@ -137,7 +138,7 @@ static qb_status take_block(rings *r, size_t row, size_t end) {
     return status;
 }
 
-/* The block of rows that begins there, those that nobody will ask for left out. */
+/* Reads the block that begins at `row`, without the rows that will not be requested. */
 static qb_status read_block(const qb__pass *pass, rings *r, size_t row, size_t end, qb__pool *pool) {
     if (r->device) return take_block(r, row, end);
     const size_t step = pass->fields->step, run = step > 1 ? 1 : r->rows;
@@ -148,8 +149,8 @@ static qb_status read_block(const qb__pass *pass, rings *r, size_t row, size_t e
     return status;
 }
 
-/* Rows in half of what the process may take, but no more than a few for each thread, or, where phases are retrieved, than are filtered
- * together. */
+/* Number of rows at a time: in half of the memory that the process may use, but at most a few for each thread, or, with
+ * phase retrieval, the rows that are filtered together. */
 static size_t rows_at_a_time(const qb__pass *pass, const rings *r, int threads) {
     const qb_env *env = pass->env;
     double row = (double)r->views * (double)r->columns * 2 * sizeof(float);
@@ -186,7 +187,7 @@ static void close_rings(rings *r, int threads) {
     qb__free(r->sinograms);
 }
 
-/* For --rings auto also in how many rows there is what. */
+/* For --rings auto the text also says how many rows have each kind. */
 static void describe(const rings *r, const strength *s, char *note, size_t size) {
     const bool tells = r->how.parts & QB__RINGS_SURE;
     bool any = false;
@@ -227,7 +228,7 @@ static qb_status measure(const qb__pass *pass) {
         qb__pool_for(pool, r.rows, find_stripes, &r);
         for (size_t i = 0; i < r.rows; i++) {
             const size_t at = row + i * step;
-            const bool own = at >= fields->own0 && at < fields->own1; /* another rank speaks for the others */
+            const bool own = at >= fields->own0 && at < fields->own1; /* another rank reports the other rows */
             apply(&r, i, lines, *field + (at - fields->row0) * r.columns, own ? &found : &others);
         }
     }

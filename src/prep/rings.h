@@ -7,8 +7,8 @@
 
 #include "quickbeam/status.h"
 
-/* What is measured in windows of views: second differences of columns, the height of a stripe one column wide that fits them, the
- * height of a step before a column. */
+/* Measures in windows of views: second differences of columns, the height of a stripe one column wide that fits them,
+ * and the height of a step before a column. */
 enum {
     QB__RINGS_KINK,
     QB__RINGS_KINK_ERROR,
@@ -41,13 +41,13 @@ typedef void (*qb__rings_smooth)(double small, const double *p, size_t columns, 
 typedef struct qb__rings_how {
     const char *name; /* name of the method */
     unsigned parts;
-    double snr;              /* how far a column must stand out */
+    double snr;              /* factor by which a column must stand out */
     size_t large, small;     /* windows in columns */
-    qb__rings_smooth smooth; /* QB__RINGS_PROFILE's */
+    qb__rings_smooth smooth; /* curve for QB__RINGS_PROFILE */
 } qb__rings_how;
 
-/* METHOD or METHOD:snr=S,large=N,small=N. N are columns of the detector, of which `bin` are one of what is read. QB_BAD_ARGUMENT says
- * what is wrong. NULL is keep. */
+/* Parses METHOD or METHOD:snr=S,large=N,small=N. N are columns of the unbinned detector; `bin` of them are one column
+ * of the data read. QB_BAD_ARGUMENT with the reason. NULL: keep. */
 qb_status qb__rings_parse(const char *text, size_t bin, qb__rings_how *how);
 
 /* The sinogram of one detector row after averaging neighbouring views, and what was found in it. */
@@ -57,7 +57,7 @@ typedef struct qb__rings_row {
     float *change;                        /* [columns] mean difference between a view of the scan and the next one */
     double *means;                        /* [blocks][columns] means of consecutive views */
     double *window;                       /* [windows][columns] weighted means of overlapping windows of views */
-    double *measured[QB__RINGS_MEASURES]; /* [columns] of the windows, and their standard errors */
+    double *measured[QB__RINGS_MEASURES]; /* [columns] measures in the windows, and their standard errors */
     double *work;                         /* qb__rings_work() numbers */
     double *spare;                        /* [blocks][columns] */
     float *ranks;                         /* qb__rings_ranks_floats() numbers */
@@ -69,20 +69,21 @@ typedef struct qb__rings_row {
 } qb__rings_row;
 size_t qb__rings_work(size_t columns);
 
-/* Sets lost[] where a column does not change with the views, or changes much more than both its sides. */
+/* Sets lost[] if a column does not change with the views, or changes much more than the columns on both sides. */
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row);
-/* Sets lost[] where a column is a stripe in some views and not in others. */
+/* Sets lost[] if a column is a stripe in some views only. */
 void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row);
-/* Standard deviation over the views of column c less the line between its good neighbours. */
+/* Standard deviation, over the views, of column c minus the line between its good neighbours. */
 double qb__rings_distance(const qb__rings_row *row, size_t c);
-/* A lost column is more than so many times as far from its neighbours as others are. */
+/* A lost column is farther from its neighbours than others are by more than this factor. */
 #define QB__RINGS_APART 1.5
-/* Whether column c is more than `times` as far from its good neighbours as these are from theirs; clears lost[] where it is not. */
+/* True if column c is farther from its good neighbours than these are from theirs by more than the factor `times`; else
+ * clears lost[]. */
 bool qb__rings_is_apart(const qb__rings_row *row, double times, size_t c);
 void qb__rings_confirm(double times, qb__rings_row *row);
-/* Makes window[] and measured[]. */
+/* Fills window[] and measured[]. */
 void qb__rings_windows(qb__rings_row *row);
-/* The column of n that stands for column `at`, mirrored at the ends. */
+/* The column of n columns that is used for column `at`, mirrored at the ends. */
 size_t qb__rings_mirrored(ptrdiff_t at, size_t n);
 /* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
 double qb__rings_kink(const double *in, size_t columns, size_t c);
@@ -98,7 +99,7 @@ void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row);
 void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row);
 /* Interpolates the lost columns of lines[]. */
 void qb__rings_bridge(qb__rings_row *row);
-/* Adds dense weak stripes to stripe[], as far as they are alike in all views; lines[] are used up. */
+/* Adds dense weak stripes to stripe[], as far as they are alike in all views; destroys lines[]. */
 void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row);
 /* found[column]: dense stripes by the mean over the views; scratch[2 columns]. */
 void qb__rings_profile(const qb__rings_how *how, const qb__rings_row *row, double *scratch, double *found);
@@ -108,14 +109,14 @@ void qb__rings_double_flat(double small, const double *p, size_t columns, double
 void qb__rings_fit(double small, const double *p, size_t columns, double *q, double *scratch);
 size_t qb__rings_ranks_floats(size_t views, size_t columns);
 
-/* Room for rows of a scan; one for each thread. */
+/* Buffers for rows of a scan; one for each thread. */
 qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row);
 void qb__rings_row_destroy(qb__rings_row *row);
-/* Views that are averaged. */
+/* Number of views that are averaged. */
 size_t qb__rings_together(size_t views);
 /* Finds the stripes and lost columns of a sinogram [views][columns]. */
 void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t views, qb__rings_row *row);
-/* The same of averaged views, `apart` floats from one to the next, and of row->change. */
+/* As qb__rings_find, for averaged views, `apart` floats from one to the next, and their row->change. */
 void qb__rings_find_averaged(const qb__rings_how *how, const float *lines, size_t apart, const float *change,
                              qb__rings_row *row);
 

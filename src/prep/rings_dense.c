@@ -36,7 +36,7 @@ static const double EXPLAINED = 4;
 /* Stripes of neighbouring columns are independent, so a sixth of their squared second differences equals their squares.
  * If it is smaller, the difference is structure: below SMOOTH all, from ROUGH on none. */
 static const double SMOOTH = 0.2, ROUGH = 0.4;
-/* A column's stripe is limited to so many times their median; a larger one is an edge that does not move. */
+/* A column's stripe is limited to this multiple of their median; a larger one is an edge that does not move. */
 static const double MOST = 6;
 
 size_t qb__rings_ranks_floats(size_t views, size_t columns) {

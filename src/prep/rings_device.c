@@ -13,7 +13,7 @@
 
 enum { BLOCK_BYTES = 256 << 20 /* bytes of the line integrals of a block */, ITEMS = 128 };
 
-/* A block of rows on its way. */
+/* Buffers of a block of rows in transit. */
 typedef struct place {
     qb__memory *means, *change;
     float *lines, *changes; /* page-locked */
@@ -30,7 +30,7 @@ struct qb__rings_device {
     qb__memory *prepared, *last;
     qb__program *program;
     qb__kernel *kernel;
-    float *weights; /* 1 */
+    float *weights; /* [views], all 1 */
     place place[2];
 };
 
@@ -52,7 +52,7 @@ void qb__rings_device_destroy(qb__rings_device *d) {
     qb__free(d);
 }
 
-/* What qb__prepare_rows() does, without weights. */
+/* Makes the filter that prepares rows, as qb__prepare_rows() does, with weights 1. */
 static qb_status open_filter(const qb__pass *pass, qb__rings_device *d) {
     const qb__prep *steps = qb__prepare_steps(pass->prepare);
     qb__filter_spectrum spectrum;
@@ -123,7 +123,7 @@ qb_status qb__rings_device_create(const qb__pass *pass, size_t rows, size_t grou
 out:
     if (status != QB_OK) {
         qb__rings_device_destroy(d);
-        return status == QB_NO_MEMORY ? QB_OK : status; /* the CPU has */
+        return status == QB_NO_MEMORY ? QB_OK : status; /* the CPU has enough memory */
     }
     *out = d;
     return QB_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The order in which the stripes of one sinogram are looked for. Stripes stand along the views, so neighbouring views are
- * averaged first: what follows costs the same for any number of views. */
+/* Finds the stripes of one sinogram, one kind after the other. Stripes run along the views, so neighbouring views are
+ * averaged first; the rest then costs the same for any number of views. */
 #include <math.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void block_means(qb__rings_row *row) {
     }
 }
 
-/* Where so many columns seem lost, the measure does not fit this row: none is. */
+/* If too many columns seem lost, the measure does not suit this row, and no column counts as lost. */
 static bool lost_any(qb__rings_row *row) {
     size_t count = 0;
     for (size_t c = 0; c < row->columns; c++) count += row->lost[c];
@@ -96,7 +96,7 @@ static void bridge(qb__rings_row *row) {
     qb__rings_windows(row);
 }
 
-/* Wide ones first, lest their edges be taken for narrow ones. */
+/* Wide stripes first, because their edges could be taken for narrow stripes. */
 static void find_strong(const qb__rings_how *how, unsigned parts, qb__rings_row *row) {
     row->kinds &= QB__RINGS_DEAD;
     memset(row->stripe, 0, row->columns * sizeof *row->stripe);
@@ -104,15 +104,15 @@ static void find_strong(const qb__rings_how *how, unsigned parts, qb__rings_row 
     if (parts & QB__RINGS_NARROW) qb__rings_spikes(how, row);
 }
 
-/* Weak stripes in all columns, and then what shows without them. */
+/* Finds weak stripes in all columns, then the stripes that become visible without them. */
 static void find_weak(const qb__rings_how *how, qb__rings_row *row) {
     if (how->parts & (QB__RINGS_SORT | QB__RINGS_WAVELET | QB__RINGS_PROFILE)) qb__rings_dense(how, row);
     if (!(how->parts & QB__RINGS_LARGE)) return;
     qb__rings_wide(how, row);
-    qb__rings_spikes(how, row); /* once more, beside the edges */
+    qb__rings_spikes(how, row); /* once more, next to the edges of wide stripes */
 }
 
-/* Strong stripes are taken off for it, since beside them a column may look wrong. */
+/* Strong stripes are subtracted first, because next to them a good column may look wrong. */
 static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
     qb__rings_dead(how, row);
     qb__rings_confirm(QB__RINGS_APART, row);

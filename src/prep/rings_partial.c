@@ -13,7 +13,7 @@
 
 enum { AROUND = 6, LANES = QB__SORT_LANES };
 static const double PART = 0.5;  /* share of a column's deviation that must vary between blocks */
-static const double AGREE = 1.5; /* the estimate is at most so many times the smallest distance from a line */
+static const double AGREE = 1.5; /* the estimate is at most this factor times the smallest distance from a line */
 
 /* The height of a single spike at c that fits the curvatures best. */
 static double height(const double *curvatures, size_t columns, size_t c) {

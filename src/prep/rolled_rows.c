@@ -27,7 +27,7 @@ size_t qb__rolled_rows_scratch(const qb__rolled_rows *rolled, size_t count) {
     return places_bytes(rolled) + qb__rolled_rows_most(rolled, count) * image_stride(rolled) * sizeof(float);
 }
 
-/* The detector ends where its pixels saw nothing. */
+/* Continues a row beyond its measured pixels, as beyond the end of a detector. */
 static void go_on(const qb__rolled_rows *rolled, float *row) {
     const size_t columns = rolled->info->columns;
     size_t first = 0, end = columns;

@@ -25,7 +25,8 @@ typedef void (*qb__line_looker)(void *self, size_t number, size_t view, size_t r
 /* Reads as little as the storage allows. */
 qb_status qb__row_sample_read(qb_scan *scan, const qb__row_sample *where, qb__line_looker look, void *self);
 
-/* Number of views of which so many rows can be read at the cost of a few percent of the scan; all of a small scan. */
+/* Number of views of which this number of rows can be read at the cost of a few percent of the scan; all views of a
+ * small scan. */
 size_t qb__views_affordable(const qb_scan *scan, size_t rows);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Scatter as a constant share of the open beam: transmissions T = P + S become P = T - S. In units of the numbers that
- * is a larger dark: dark + S (flat - dark), so that every kernel subtracts it with the dark. Flats see no object, and
- * no scatter. */
+/* Scatter as a constant share of the open beam: transmissions T = P + S become P = T - S. In the scan's numbers this is
+ * a larger dark, dark + S (flat - dark), so that every kernel subtracts it together with the dark. Flats see no object,
+ * and so no scatter. */
 #include "prep/scatter.h"
 
 #include <stdio.h>

@@ -7,11 +7,11 @@
 #include "quickbeam/recon.h"
 #include "quickbeam/scan.h"
 
-/* --scatter smooth:A,SIGMA. Of what an object takes out of the beam, a share A reaches the detector, spread by a
+/* --scatter smooth:A,SIGMA. A share A of what an object removes from the beam reaches the detector, spread by a
  * Gaussian G of SIGMA pixels. Behind an object of transmission P the detector sees T,
  *   1 - T = (1 - P) * (1 - A G)      (* is convolution, 1 is a point)
  * so 1 - P is 1 - T filtered by 1 / (1 - A G(f)). It is a convolution model as in Love and Kruger (Med. Phys. 14, 178,
- * 1987), but of the loss instead of the signal, so that open beam stays 1. */
+ * 1987), but of the loss instead of the signal, so that the open beam stays 1. */
 typedef struct qb__scatter {
     double share, spread[2]; /* pixels along a row and a column, of the data read */
 } qb__scatter;

@@ -6,14 +6,14 @@
     ROW(zingers)   /* view: single bright pixels */                                                                    \
     ROW(fields)    /* scan: mean dark and flat */                                                                      \
     ROW(scatter)   /* scan: a constant share of the beam, into the dark */                                             \
-    ROW(mask)      /* scan: pixels that no view has measured, where no flats say so */                                 \
+    ROW(mask)      /* scan: pixels that no view has measured, if flats do not show them */                             \
     ROW(monitor)   /* scan: the intensity of every view by its monitor */                                              \
     ROW(air)       /* scan: the open beam of every view */                                                             \
-    ROW(rings)     /* scan: columns that answer otherwise than their flats say */                                      \
+    ROW(rings)     /* scan: columns whose response differs from their flats */                                         \
     ROW(integrals) /* value: dark, gain, air, -ln */                                                                   \
-    ROW(check)     /* value: line integrals already: NaN where they are none */                                        \
+    ROW(check)     /* value: checks given line integrals; invalid ones become NaN */                                   \
     ROW(hardening) /* value */                                                                                         \
-    ROW(bridge)    /* row: what has no value takes its neighbours' */
+    ROW(bridge)    /* row: pixels without a value are filled from their neighbours */
 
 #define DECLARE(name) extern const qb__step qb__step_##name;
 STEPS(DECLARE)
@@ -77,7 +77,7 @@ qb_status qb__steps_check(const qb_scan_info *info, const qb_prep_options *optio
     return status;
 }
 
-/* `check` and `bridge` leave numbers alone. */
+/* `check` and `bridge` do not change valid numbers. */
 const char *qb__steps_change(const qb_scan_info *info, const qb_prep_options *options) {
     for (const qb__step *const *s = qb__steps; *s; s++)
         if (*s != &qb__step_check && *s != &qb__step_bridge && (*s)->wanted(info, options)) return (*s)->name;

@@ -15,7 +15,7 @@ typedef struct qb__turn_asked {
     const double *radians;       /* [views] as stated; NULL: of the geometry */
     const qb_geometry *geometry; /* NULL: parallel, or a cone of unknown distances */
     bool file; /* the angles are those of a geometry file, other than the one from which `geometry` was read */
-    bool cone; /* without a geometry: rays are not parallel */
+    bool cone; /* used without a geometry: rays are not parallel */
 } qb__turn_asked;
 
 /* From lines[QB__SAMPLE_LINES]: warn if the stated angles cannot be right; into report (may be NULL) as "angle_span".

@@ -14,9 +14,9 @@ typedef struct qb__view_closing {
     double floor, signal; /* noise level; rms of the views */
 } qb__view_closing;
 
-/* 0: they agree, or unknown. Above 0: the last view should be next to the first, and differs from it so many times as
- * much as neighbours do. Below 0: it should be far away, and is as similar as a neighbour, by that factor more than the
- * angles say. */
+/* 0: they agree, or unknown. Above 0: the last view should be next to the first, but differs from it this many times as
+ * much as neighbours do. Below 0: the last view should be far away, but is as similar as a neighbour, by that factor
+ * more than the angles say. */
 double qb__view_closing_judge(const qb__view_closing *c);
 
 void qb__view_closing_warn(double times, double gap, const qb_env *env);

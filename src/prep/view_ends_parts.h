@@ -39,12 +39,13 @@ typedef struct qb__ends_look {
 
 /* Differences of the ends: mean squares, and products of differences without a common view. */
 typedef struct qb__ends_measure {
-    double ends;    /* between the last view and the first one */
-    double step[2]; /* between the first two; between the last two */
-    double two;     /* between views two steps apart */
-    double more;    /* between the last view and the second one, and between the first and the last but one */
+    double ends;    /* difference between the last view and the first one */
+    double step[2]; /* difference between the first two views; between the last two views */
+    double two;     /* difference between views two steps apart */
+    /* difference between the last view and the second one, and between the first and the last but one */
+    double more;
     double forward; /* product of the ends' difference and the steps next but one to it */
-    double usual;   /* the same for neighbouring steps */
+    double usual;   /* `forward` for neighbouring steps */
     double sure;    /* `forward` divided by its error */
     double moved_ends,
         moved_step; /* bins along the row, without sign: from the last view to the first; between neighbours */
@@ -55,7 +56,7 @@ typedef struct qb__ends_gap {
     double steps, error; /* INFINITY: unknown */
 } qb__ends_gap;
 
-/* Lines prepared for comparison: smoothed so often, the first ones mirrored, minus their means. */
+/* Prepares lines for comparison: smoothed `times` times, the first ones mirrored, minus their means. */
 void qb__ends_arrange(qb__ends_look *l, size_t times);
 /* The axis at which the last view and the mirrored first one agree best: near the stated one, or anywhere. */
 void qb__ends_find_axis(qb__ends_look *l, size_t times);

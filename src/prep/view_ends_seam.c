@@ -12,7 +12,7 @@ enum {
     MOST = 3,                  /* views of a run on either side of its middle, at most */
     DEGREES = 3,               /* degrees of freedom of the polynomial: 1, x, x^2 */
     LEFT = 2 * MOST - DEGREES, /* degrees of freedom of the residual */
-    RUNS = 2 * (VIEWS - 3),    /* within the sides */
+    RUNS = 2 * (VIEWS - 3),    /* runs within the two sides */
     ALL_PARTS = QB__ENDS_ROWS * QB__ENDS_PARTS
 };
 
@@ -44,7 +44,7 @@ static bool add_weights(double (*basis)[2 * MOST], size_t count, size_t views, d
     return true;
 }
 
-/* Positions of the views of a run, with so many steps in its middle. */
+/* Positions of the views of a run, with this number of steps in its middle. */
 static double place_of(size_t i, size_t half, double gap) {
     const double at = (double)i - (double)half + 1;
     return i < half ? at : at + gap - 1;

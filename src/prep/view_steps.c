@@ -23,7 +23,7 @@ enum {
     BINS = 128,
     FEWEST_BINS = 32,
     LEAST_VIEWS = 12,
-    NOISY_VIEWS = 64, /* about so many views give the noise */
+    NOISY_VIEWS = 64, /* about this number of views gives the noise */
     ANCHORS = 16,
     FAR = 4 /* anchors, a quarter of all */
 };
@@ -43,7 +43,7 @@ typedef struct steps {
     size_t row[ROWS], rows, bins;
     size_t edge[BINS + 1]; /* first column of each bin */
     bool one_way;          /* views are in the order of their angles */
-    bool fine;             /* neighbouring views are similar with so many bins */
+    bool fine;             /* neighbouring views are similar with this number of bins */
     place *order;          /* [views] in order */
     float *spread;         /* [columns] scratch */
     double *size, *sorted; /* [views] size of the step to the next one; scratch */
@@ -97,7 +97,7 @@ static double noise_of(const float *line, size_t columns, float *scratch) {
 static void mean_of_bins(const steps *s, float *restrict out) {
     const float *line = s->line;
     double mean = 0;
-    if (s->info->columns == 2 * s->bins) /* the same as below, all at once */
+    if (s->info->columns == 2 * s->bins) /* faster, with the same result as below */
         for (size_t b = 0; b < s->bins; b++) out[b] = (float)(0.5 * ((double)line[2 * b] + (double)line[2 * b + 1]));
     for (size_t b = 0; b < s->bins && s->info->columns != 2 * s->bins; b++) {
         const size_t from = s->edge[b], to = s->edge[b + 1];

@@ -13,7 +13,7 @@ typedef struct qb__view_steps {
     size_t view;   /* the first of them leads from this view to the next one */
     double larger; /* ratio by which it is larger */
     double unlike; /* ratio of the differences of neighbouring and of distant views; 0: small */
-    double apart;  /* the same relative to consecutively measured ones; 0: small */
+    double apart;  /* the same ratio for consecutively measured views; 0: small */
     /* ratio by which every view is more similar to the mirror image of the next one than to that one; 0: it is not */
     double flipped;
     size_t held;    /* the view after which the stated angle jumps although the image does not change */

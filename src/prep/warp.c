@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of the ideal image are made of the stored rows around the places where they are found. These rows are read for a few views at a
- * time; pixels without a value take those beside them, and what is made of one has none. */
+/* Rows of the ideal image are interpolated between the stored rows around the positions of their pixels. These rows are
+ * read for a few views at a time. Pixels without a value are first filled from their neighbours; a result whose nearest
+ * pixel has no value has none. */
 #include "prep/warp.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@
 enum { READ_BYTES = 32 << 20, LINES = 8 };
 
 struct qb__warp {
-    qb__scan_door door; /* first */
-    qb_scan scan;       /* the job's */
+    qb__scan_door door; /* must be the first member */
+    qb_scan scan;       /* the job's scan */
     qb__scan_rows rows;
     qb__places places;
     qb__resampler *resampler;
@@ -77,7 +78,7 @@ static size_t raw_row(const qb__warp *w) { return w->scan.info.columns * qb_dtyp
 
 static size_t stride_of(const qb__warp *w) { return qb__round_up(w->scan.info.columns + 2 * QB__RESAMPLE_EDGE, 16); }
 
-/* A number takes a core of 2023 about 25 ns. */
+/* A core of 2023 needs about 25 ns per number. */
 double qb__warp_seconds(const qb__warp *w, double numbers, int threads) {
     return 25e-9 * numbers / fmin(threads, (double)threads_of(w));
 }
@@ -89,22 +90,22 @@ size_t qb__warp_bytes(const qb__warp *w) {
            threads_of(w) * info->columns * (2 * sizeof(double) + sizeof(float));
 }
 
-/* Where pixels of a row of a view are found. */
+/* Positions in the stored image of the pixels of one row of a view. */
 static void places_of(const qb__warp *w, size_t view, size_t line, double *column, double *row) {
     const qb_scan_info *info = &w->scan.info;
     qb__places_line(&w->places, info->shifts ? info->shifts + 2 * view : NULL, info->turns ? info->turns + view : NULL,
                     line, info->columns, column, row);
 }
 
-/* ---- views that are read ---- */
+/* ---- views being read ---- */
 
 typedef struct piece {
     qb__warp *w;
     char *raw;                /* [view][row0 <= row < row1] */
-    float *cells;             /* the same as transmissions, [stride] */
-    unsigned char *lost;      /* the same, [column]: it has no value */
+    float *cells;             /* transmissions, in lines of `stride` floats */
+    unsigned char *lost;      /* [row][column] 1: the pixel has no value */
     size_t view0, row0, row1; /* rows that are read */
-    size_t first, end;        /* rows that are made */
+    size_t first, end;        /* rows that are computed */
     float *out;               /* [view][first <= row < end] */
 } piece;
 
@@ -128,7 +129,7 @@ static qb_status load_lines(void *context, size_t task, size_t worker) {
     return QB_OK;
 }
 
-/* Numbers of the job's quantity in that pixel; those whose nearest pixel has no value have none. */
+/* Converts to numbers of the job's quantity. A pixel whose nearest stored pixel has no value gets none. */
 static void give(const piece *p, size_t view, size_t row, const double *column, const double *at_row, float *change,
                  float *out) {
     const qb__warp *w = p->w;
@@ -178,7 +179,7 @@ out:
 
 /* ---- reading ---- */
 
-/* The stored rows in which rows of these views are found, and those rows themselves. */
+/* Reads the stored rows that are needed for rows of these views, and computes these rows. */
 static qb_status find_rows(piece *p, size_t views) {
     const qb_scan_info *info = &p->w->scan.info;
     const double last = (double)info->rows - 1;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* --zingers SIGMA: single bright pixels, as X-rays that hit the camera itself make them. A pixel of transmission t is one if
+/* --zingers SIGMA: single bright pixels, caused by X-rays that hit the camera itself. A pixel of transmission t is one
+ * if
  *   t - u > SIGMA sqrt(var u)   and   t - u > u - l   and   t - u > 0.01 u,
- * u being the second largest and l the smallest of its eight neighbours. A bright edge or a bright line has at least two bright
- * neighbours everywhere but at its ends, and fine structure makes u - l large, so that neither is taken for a zinger, while two zingers
- * side by side are found. What is found takes the median of its neighbours. Only bright pixels are corrected (Vo et al., Opt. Express
- * 29 (2021) 17849), and in transmissions, lest what the detector's pixels differ by be taken for zingers; the variance of a transmission
- * follows from that of the number,
+ * where u is the second largest and l the smallest of its eight neighbours. A bright edge or line has at least two
+ * bright neighbours everywhere except at its ends, and fine structure makes u - l large, so neither is taken for a
+ * zinger. Two neighbouring zingers are still found. A zinger is replaced by the median of its neighbours. Only bright
+ * pixels are corrected (Vo et al., Opt. Express 29 (2021) 17849). Transmissions are compared, because in raw numbers
+ * the different gains of pixels could be taken for zingers. The variance of a transmission follows from that of the
+ * number,
  *   var u = gain^2 (base + slope n),   n = u / gain + dark.
- * A detector of one row: the two neighbours on either side.
+ * If the detector has one row, the neighbours are the two pixels on either side.
  *
- * --zingers-in time: u is the second largest and l the smallest of five columns in the views before and after. Where an edge passes,
- * more than one of them are as bright as the pixel; u - l bounds what else moves by two columns a view, by the image's own gradient.
- * The pixel takes the mean of its values before and after, each of them u at most. */
+ * --zingers-in time: u is the second largest and l the smallest of five columns in the views before and after. Where an
+ * edge passes, more than one of them are as bright as the pixel. For other details that move by two columns a view, u -
+ * l is a bound from the image's own gradient. The pixel gets the mean of its values before and after, each limited to
+ * u. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -45,7 +48,7 @@ static qb_status check(const qb_scan_info *info, const qb_prep_options *options)
     return QB_OK;
 }
 
-/* Nothing is darker than no light, and what is no number is no neighbour either. */
+/* Negative transmissions and NaN count as 0. */
 static inline float light(float t) { return t > 0 ? t : 0; }
 
 static float median_around(const qb__near *in, const float *row) {

@@ -95,7 +95,7 @@ static void look_at_one(void *self, size_t number, size_t view, size_t row, cons
 }
 
 static qb_status begin_without_flats(const qb_scan_info *info, float **air, qb__prep *steps) {
-    const float BRIGHTER = 1e7f; /* than any count, within the range of transmissions */
+    const float BRIGHTER = 1e7f; /* larger than any count, but within the range of transmissions */
     const qb_status status = qb__alloc(info->views, sizeof **air, air);
     for (size_t i = 0; status == QB_OK && i < info->views; i++) (*air)[i] = BRIGHTER;
     *steps = (qb__prep){

@@ -79,7 +79,7 @@ void qb__truncation_check_turn(double covered, qb__truncation_check *asked) {
 
 qb_status qb__truncation_check_size(const qb_geometry *geometry, const qb_grid *grid, double radius,
                                     qb__truncation_check *asked) {
-    const double WIDER = 1.3; /* than the field of view */
+    const double WIDER = 1.3; /* relative to the field of view */
     const qb_status status = qb__truncation_of(geometry, &asked->ends);
     if (status != QB_OK || is_within(&asked->ends, grid, radius)) return status;
     size_t n[2];

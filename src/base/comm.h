@@ -67,7 +67,7 @@ struct qb_ranks {
     /* fields of comm.c */
     qb__vote *votes;             /* [count] */
     qb_status over;              /* status of the failure that all ranks agreed on */
-    char words[1024];            /* its message */
+    char words[1024];            /* message of that failure */
     int warnings;                /* number of warnings sent by others */
     qb__comm *whole;             /* the comm that this one is a part of; NULL: none */
     _Atomic bool told;           /* only for a part: a rank outside it has failed, and `words` has the message */

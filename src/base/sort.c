@@ -22,7 +22,7 @@ static int by_angle(const void *a, const void *b) {
     return p->view < q->view ? -1 : p->view > q->view;
 }
 
-enum { FEW = 24 }; /* up to so many values are sorted by insertion */
+enum { FEW = 24 }; /* up to this number of values are sorted by insertion */
 
 static void insert_values(double *values, size_t count) {
     for (size_t i = 1; i < count; i++) {

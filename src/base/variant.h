@@ -76,7 +76,7 @@ typedef struct qb__variant {
      * in a few words ("needs compute capability 8.0"). CPU features and the device's API are checked before. May be
      * NULL: it can compute every problem. */
     const char *(*unusable)(const struct qb__device_info *device, const void *problem, const int *values);
-    /* Devices: cost of an update if a pass has so many slices. */
+    /* Devices: cost of an update if a pass has this number of slices. */
     void (*cost)(const void *problem, unsigned slices, const int *values, qb__kernel_cost *cost);
 } qb__variant;
 

@@ -19,7 +19,7 @@ static double normal(qb__random *random) {
     return sqrt(-2 * log(u)) * cos(2 * M_PI * qb__random_unit(random));
 }
 
-/* A view of all slices, with the noise of so many photons after the logarithm. */
+/* A view of all slices, with the noise of this number of photons after the logarithm. */
 static void project_view(void *context, size_t view, int worker) {
     const qb__mbir_bench *b = context;
     const size_t slices = b->grid.n[2], columns = b->geometry.columns;

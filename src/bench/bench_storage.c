@@ -93,7 +93,7 @@ static qb_status measure(sweep *s, size_t threads, double *write, double *read) 
     return QB_OK;
 }
 
-/* The time is over: the rate of fewer threads stands for that of more threads. */
+/* Measures the rate for rising numbers of threads. When the time is over, the last rate is used for more threads. */
 static qb_status measure_all(sweep *s, double seconds, qb__storage *storage) {
     const double end = qb__now() + seconds;
     for (int i = 0; i < QB__STORAGE_STEPS; i++) {

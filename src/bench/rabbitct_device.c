@@ -19,7 +19,7 @@ struct qb__rabbitct_device {
     qb__bp_cone_plan *plan;
     qb__queue *up, *work;
     float *images[SLOTS];    /* [GROUP][rows][columns], page-locked: one slot is filled while the other is added */
-    qb__memory *rows[SLOTS]; /* the same on the device */
+    qb__memory *rows[SLOTS]; /* the images of the slots on the device */
     qb__memory *packed, *out;
     size_t pixels, bytes; /* size of an image */
     size_t slot, waiting; /* views of the slot that are uploaded but not added */

@@ -22,7 +22,7 @@ typedef struct qb__device_info {
     int arch;             /* compute capability, 90 = 9.0; 0: unknown */
     bool arch_specific;   /* CUDA: code for exactly this chip (sm_90a) can be compiled */
     bool is_cpu;          /* an OpenCL device that is the host's CPU (PoCL) */
-    bool in_host_memory;  /* its memory is the host's (CPUs, integrated GPUs) */
+    bool in_host_memory;  /* the memory of the device is the host's (CPUs, integrated GPUs) */
     bool half_arithmetic; /* arithmetic in half precision, not only storage */
     bool doubles;         /* double precision */
     bool images;          /* textures with linear filtering */

@@ -17,7 +17,7 @@ typedef struct unique_id {
     char bytes[128];
 } unique_id;
 
-typedef struct config { /* its first fields; the others keep their defaults */
+typedef struct config { /* the first fields of NCCL's structure; the others keep their defaults */
     size_t size;
     unsigned magic, version;
     int blocking;

@@ -9,7 +9,7 @@
 typedef struct qb__chunk {
     size_t slab;     /* number of the slab, or block of views, that it belongs to */
     qb__runs images; /* slices or views: two runs for mirrored slices; may be empty */
-    double weight;   /* its time relative to the first chunk */
+    double weight;   /* time of the chunk relative to that of the first chunk */
 } qb__chunk;
 
 typedef struct qb__chunks {

@@ -78,7 +78,7 @@ void qb__fov_mask(const qb__fov *fov, const qb_grid *grid, size_t iz, bool along
     }
 }
 
-enum { MOST = 64 }; /* qb__fov_outside checks at most so many voxels along an axis */
+enum { MOST = 64 }; /* largest number of voxels along an axis that qb__fov_outside checks */
 
 /* Squared distance from the centre in units of half a side; a voxel is in a corner if the sum of both axes exceeds
  * 1. */

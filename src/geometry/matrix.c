@@ -72,7 +72,7 @@ void qb__matrix_on_grid(const qb__matrix *world, const qb_grid *grid, qb__matrix
  * the source. */
 static qb_status decompose_cone(const double m[3][4], double pixel_u, qb_view *view) {
     const double a[3][3] = {{m[0][0], m[0][1], m[0][2]}, {m[1][0], m[1][1], m[1][2]}, {m[2][0], m[2][1], m[2][2]}};
-    double inverse[3][3]; /* its columns, stored as rows */
+    double inverse[3][3]; /* columns of the inverse, stored as rows */
     qb__cross(a[1], a[2], inverse[0]);
     qb__cross(a[2], a[0], inverse[1]);
     qb__cross(a[0], a[1], inverse[2]);

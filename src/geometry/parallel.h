@@ -20,7 +20,7 @@ void qb__parallel_set_rows(qb_geometry *geometry, double pixel_v);
 typedef struct qb__angle_report {
     double coverage;         /* measured degrees of 180 */
     double gap;              /* width of the widest gap, or of the largest step if there is no gap */
-    double gap_from, gap_to; /* its limits; gap_to may exceed 180 */
+    double gap_from, gap_to; /* limits of the gap; gap_to may exceed 180 */
     double missing;          /* width of the gap without a usual step; 0 if there is no gap */
     size_t repeated;         /* views with the direction of an earlier view */
     double capped;           /* share of the half turn that the cap or open gaps remove from the weights, 0..1 */

@@ -51,9 +51,9 @@ struct qb__cut_space {
     size_t view0;             /* first of the `views`, in the whole scan */
     qb__layers layers;        /* slabs consist of whole layers if possible */
     size_t most;              /* largest slab thickness to try */
-    /* slabs consist of whole multiples of so many slices, even if layers are divided; 0 = 1 */
+    /* the thickness of slabs is a multiple of this number of slices, even if layers are divided; 0 = 1 */
     size_t grain;
-    size_t bundle; /* so many views are counted as one; 0 = 1 */
+    size_t bundle; /* number of views that are counted as one; 0 = 1 */
     /* The next smaller thickness to try after `thickness`; 0 = none. */
     size_t (*thinner)(const qb__cut_space *space, size_t thickness);
     /* Views per block to try after `before` (0: the first); 0 = none; the cut's slabs and slots are set. NULL: only all

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Kernels compute the row in single precision with an integer base. The result may be wrong by so many pixels, and then
- * one more row is read. */
+/* Kernels compute the row in single precision with an integer base. The result may be wrong by this number of pixels,
+ * and then one more row is read. */
 static const double slack = 1e-2;
 
 static double at(const double *row, double x, double y, double z) {

@@ -27,7 +27,7 @@ typedef struct packing {
     double plane, attenuation;
     qb__random random;
     double turn, half[2], cloth; /* rotation and half the sides of the case inside; value of the clothes that fill it */
-    bool soft;                   /* its outline is an ellipse and not a rectangle */
+    bool soft;                   /* the outline of the case is an ellipse and not a rectangle */
     double middle;               /* z of the middle of the layer */
 } packing;
 

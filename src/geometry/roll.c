@@ -36,7 +36,7 @@ double qb__roll_back(const qb__roll *roll, double column) {
 /* Where the ray through a point meets a view's detector: point - detector = a u + b v + ray. */
 typedef struct meeting {
     double column[3], row[3]; /* inner products with the point */
-    double column0, row0;     /* those of the origin */
+    double column0, row0;     /* inner products with the origin */
 } meeting;
 
 static bool meet(const qb_view *view, meeting *m) {

@@ -11,7 +11,7 @@
 static const double pi = 3.14159265358979323846;
 
 enum { NEIGHBOURS = 8 };                          /* steps on each side that define the usual step */
-static const double GAP = 4;                      /* times the usual step */
+static const double GAP = 4;                      /* a gap is larger than this multiple of the usual step */
 static const double RADIAN = 0.01745329251994330; /* radians per degree */
 
 /* Single-precision degrees are accurate to 3e-5 below 512: this, in radians of a half turn, plus a thousandth of a

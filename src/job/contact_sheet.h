@@ -11,7 +11,7 @@
  * choose one of them. If there are too many images, only every n-th is shown. */
 typedef struct qb__contact_sheet qb__contact_sheet;
 
-/* For images [ny][nx] with numbers 0 .. images - 1, and labels of at most so many letters. */
+/* For images [ny][nx] with numbers 0 .. images - 1, and labels of at most `letters` letters. */
 qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, size_t letters, qb__contact_sheet **sheet);
 /* Keep what the sheet shows of an image; letters of the label: see io/picture/label.h. */
 void qb__contact_sheet_add(qb__contact_sheet *sheet, size_t number, const float *image, const char *label);

@@ -24,7 +24,7 @@ static bool is_near(const cJSON *then, const cJSON *now) {
            strcmp(text_of(then, DIGITS, a, sizeof a), text_of(now, DIGITS, b, sizeof b)) == 0;
 }
 
-/* A hash, which says nobody anything. */
+/* True for a hash, which means nothing to a user. */
 static bool is_hash(const cJSON *item) {
     return cJSON_IsString(item) && strlen(item->valuestring) == 16 &&
            strspn(item->valuestring, "0123456789abcdef") == 16;

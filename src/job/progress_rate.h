@@ -14,7 +14,7 @@ typedef struct qb__progress_rate {
     size_t finished; /* finished chunks */
     double part;     /* finished part of the current chunk, 0..1 */
     double seconds;  /* seconds per chunk; for a stage on the pool, seconds of one thread */
-    size_t first;    /* if not 0: `seconds` holds only for so many first chunks */
+    size_t first;    /* if not 0: `seconds` holds only for the first `first` chunks */
     double later;    /* factor for the chunks after the first ones */
     bool in_place;
     size_t scatter;

@@ -335,7 +335,7 @@ static qb_status look_for_nan(void *self, size_t number, size_t worker) {
     return QB_OK;
 }
 
-/* One thread looks at less than devices make meanwhile. */
+/* Looks for NaN with several threads, because one thread is slower than devices. */
 static qb_status look_at_images(qb__volume_out *out, size_t first, size_t end, const void *in) {
     enum { WORTH = 1 << 22 /* pixels */ };
     looking l = {out, in, first};

@@ -60,8 +60,6 @@ FUNCTION half_bits float_to_half(float value) {
 #define LOAD_HALF(index, pointer) half_to_float((pointer)[index])
 #define STORE_HALF(value, index, pointer) ((pointer)[index] = float_to_half(value))
 
-/* What is read, or written, and not looked at again soon: caches need not keep it. */
-
 /* A texture argument, and reading it: coordinates in texels, centres at +0.5. A plain image is read
  * with TEXTURE_READ, a layered one with TEXTURE_READ_LAYER; both give what the shape holds in the
  * first components. */

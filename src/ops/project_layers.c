@@ -55,7 +55,7 @@ typedef struct work {
     size_t z0, slab0; /* first slice of the layer; of the slab */
     float *slab;
     size_t view0, view1;
-    float *sums;         /* or values */
+    float *sums;         /* sums, or values of the adjoint */
     size_t first;        /* adjoint: the brick of the volume that is task 0 */
     size_t packs, tasks; /* per member of the batch */
     const qb__members *batch;

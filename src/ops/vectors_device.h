@@ -44,7 +44,7 @@ qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const 
                                     qb__device_vectors *own, qb__vectors *vectors);
 /* Allow spilled vectors, with `piece` floats per transfer. Call it before any vector is made. */
 qb_status qb__device_vectors_spread(qb__device_vectors *own, size_t block_views, size_t piece);
-/* Allocate now what so many more vectors of a kind will need together. */
+/* Allocates now the memory that `count` more vectors of a kind will need. */
 qb_status qb__device_vectors_reserve(qb__device_vectors *own, qb__vector_kind kind, size_t count);
 void qb__device_vectors_destroy(qb__device_vectors *own); /* also destroys all vectors */
 /* Bytes of a vector; bytes that create takes. */

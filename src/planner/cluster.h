@@ -42,7 +42,7 @@ typedef struct qb__cluster_terms {
 qb_status qb__cluster_read(const char *path, qb__cluster *cluster);
 qb__cluster_terms qb__cluster_predict(const qb__cluster *cluster, const qb__cluster_problem *problem,
                                       const qb__cluster_grid *grid);
-/* True if so many rows have memory for their slabs and a batch of 32 views. */
+/* True if this number of rows has memory for the slabs and a batch of 32 views. */
 bool qb__cluster_room(const qb__cluster *cluster, const qb__cluster_problem *problem, size_t rows);
 /* The paper's rule (section 4.1.5) for any memory and number of ranks: as few rows as memory allows, but not more
  * columns than views. 0: one slab per rank does not fit. */

@@ -12,7 +12,7 @@
 typedef struct qb__device_pick {
     qb__device_set *set;   /* borrowed from the caller, who opened it */
     qb__device *device;    /* the first of the set; NULL if the set is empty */
-    qb__question question; /* its problem is borrowed and must stay where it is */
+    qb__question question; /* the problem in it is borrowed and must stay where it is */
     qb__choice choice;
     qb__device_costs costs;
     bool compiled; /* the kernel's programs are in the cache */
@@ -34,7 +34,7 @@ qb_status qb__device_pick_choose(qb__device_pick *pick, const qb__question *ques
 size_t qb__device_pick_cap(const qb__device_pick *pick, const qb_env *env);
 /* Host memory that a job takes if it takes so much of each device's memory. */
 size_t qb__device_pick_host_bytes(const qb__device_pick *pick, size_t device_bytes);
-/* Seconds before the first chunk if so many programs must be available. */
+/* Seconds before the first chunk if this number of programs must be available. */
 double qb__device_pick_start(const qb__device_pick *pick, int programs);
 
 /* The error if even the smallest job does not fit: `what` ("even one slice needs") with the bytes, and the `remedy`. As

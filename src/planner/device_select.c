@@ -78,7 +78,7 @@ static const qb__device_info *usable_gpu(qb__device_api api, const qb_env *env) 
     return NULL;
 }
 
-/* A device that nobody asked for may fail to open: the CPU computes then. */
+/* If a device that the user did not name fails to open, the CPU computes. */
 static qb_status open_auto(const qb_env *env, qb__device_set *set) {
     const qb__device_info *gpu = usable_gpu(QB__API_CUDA, env);
     if (!gpu) gpu = usable_gpu(QB__API_OPENCL, env);

@@ -10,7 +10,7 @@
 
 enum { QB__DEVICES_MAX = 16 };
 
-/* The devices that env->device stands for; none = the CPU. */
+/* The devices that env->device names; none: the CPU. */
 typedef struct qb__device_set {
     int count;
     bool named;    /* the user named the devices: a failure to use them is an error */

@@ -14,7 +14,7 @@
  * (bench/machine/machine.c) and kept in the tuning file: {"machine": the processor, "cpus": how many, "rates": {name:
  * number}}. The rate of a kernel, in updates, has the name of the kernel; the others: */
 #define QB__RATE_FILTER "filter"           /* values of padded rows: prepared, filtered, packed */
-#define QB__RATE_FILTER_CONE "filter_cone" /* the same for rows of a cone beam, as wide as they were measured */
+#define QB__RATE_FILTER_CONE "filter_cone" /* values of a cone beam's rows, not padded: prepared, filtered, packed */
 /* qb mbir: updates with a matrix that is computed on the fly, kept in 8 bits, kept as floats; additional time of
  * weights; 16 voxels' priors with their cost; updates of the start by filtered back-projection; kept entries. */
 #define QB__RATE_ICD_FLY "icd_fly"

@@ -27,7 +27,7 @@ bool qb__storage_in_memory(const char *path);
 qb_status qb__storage_store(const char *path, const qb__storage *storage, const qb_env *env);
 /* The smallest number of threads that reaches nine tenths of the best rate. */
 size_t qb__storage_pays(const double rate[QB__STORAGE_STEPS]);
-/* The rate with so many threads. */
+/* The rate with this number of threads. */
 double qb__storage_rate(const double rate[QB__STORAGE_STEPS], size_t threads);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* Key of a measurement: a row of the user's file, or of the built-in results. */
 typedef struct qb__tuning_key {
-    const char *device;     /* its name */
+    const char *device;     /* name of the device */
     const char *variant;    /* "bp_parallel_linear.alu" */
     size_t slices, columns; /* shape classes: rounded up to a power of two, slices at most 128 */
 } qb__tuning_key;

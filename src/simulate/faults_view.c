@@ -9,7 +9,7 @@ bool qb__faults_of_views(const qb__faults *f) {
     return f->amount[QB__FAULT_PHASE] > 0 || f->amount[QB__FAULT_SMOOTH] > 0 || f->amount[QB__FAULT_DISTORTION] > 0;
 }
 
-/* The inverse of --paganin's generalised filter with a length of so many pixels: t - (L / 2 pi)^2 Laplacian t. */
+/* The inverse of --paganin's generalised filter with a length of L pixels: t - (L / 2 pi)^2 Laplacian t. */
 static void add_fringes(const qb__faults *f, double *view, double *before) {
     const size_t rows = f->rows, columns = f->columns;
     const double length = f->amount[QB__FAULT_PHASE] / (2 * M_PI), share = length * length;

@@ -17,7 +17,7 @@ typedef struct qb__bench_link {
     qb__device_sum *sum;
 } qb__bench_link;
 
-/* Open the device that env names for this rank, and allocate so many bytes on both sides. */
+/* Opens the device that env names for this rank, and allocates this number of bytes on both sides. */
 qb_status qb__bench_link_open(const qb_env *env, size_t bytes, qb__bench_link *link);
 /* For all ranks, after each has opened its device: to be summed over the ranks. */
 qb_status qb__bench_link_join(qb__bench_link *link, qb__comm *comm);

@@ -127,7 +127,7 @@ static qb_status error_of(qb__trial *trial, double *rel_l2) {
     QB__TRY(qb__memory_download(trial->queue, trial->out, 0, values, voxels(t) * sizeof *values));
     QB__TRY(qb__queue_finish(trial->queue));
     const double apart = fabs(qb__project_dot(values, t->volume, voxels(t)) - square) / square;
-    if (!(apart <= *rel_l2)) *rel_l2 = apart; /* also where it is no number */
+    if (!(apart <= *rel_l2)) *rel_l2 = apart; /* also if it is NaN */
 out:
     qb__free(values);
     return status;

@@ -207,7 +207,7 @@ out:
     return status;
 }
 
-/* What it tunes is told to who asked for something else. */
+/* Error for a device that qb tune cannot measure; the message says which ones it can. */
 static qb_status no_device(bool named) {
     return qb__fail(QB_NO_DEVICE,
                     "%s: qb tune measures the kernels of CUDA and OpenCL devices, and the CPU's of a cone beam "

@@ -36,7 +36,7 @@ enum {
 #include "bp_cone_circular_table.h"
 #include "bp_cone_circular_sum.h"
 
-/* The cells of one view that a tile will read: the same lines of so many columns from the first on. */
+/* The cells of one view that a tile will read: the same lines of `columns` columns from `first` on. */
 typedef struct footprint {
     const float *first;
     size_t columns, lines; /* both 0 if there is nothing to read */

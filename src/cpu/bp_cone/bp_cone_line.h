@@ -33,7 +33,7 @@ typedef struct cone_view {
 typedef struct cone_lines {
     _Alignas(64) float u[CONE_TILE_Y], v[CONE_TILE_Y], w[CONE_TILE_Y];
     _Alignas(64) double low[CONE_TILE_Y], high[CONE_TILE_Y]; /* limits of the voxels that see the window */
-    _Alignas(64) int begin[CONE_TILE_Y], end[CONE_TILE_Y];   /* the same in whole voxels, begin < end */
+    _Alignas(64) int begin[CONE_TILE_Y], end[CONE_TILE_Y];   /* these limits in whole voxels, begin < end */
 } cone_lines;
 
 /* Keeps the border planes finite if they are parallel to x. */

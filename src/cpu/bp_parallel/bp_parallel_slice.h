@@ -44,7 +44,7 @@ typedef struct start {
 /* Positions of WIDTH x WIDTH pixels in one view. */
 typedef struct rows {
     _Alignas(64) int32_t cell[WIDTH]; /* cell of each row's leftmost coordinate, relative to the array's start */
-    float rest[WIDTH];                /* its distance from the middle of that cell */
+    float rest[WIDTH];                /* distance of that coordinate from the middle of the cell */
     const start *view;
 } rows;
 

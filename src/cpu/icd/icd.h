@@ -115,7 +115,7 @@ typedef struct qb__icd_bands {
 /* A SuperVoxel: the columns of view v are centred on column middle[v] of the detector, at[v] columns before the centre
  * of the SuperVoxel. Buffers are [stride][width], with zeros for padding views. */
 typedef struct qb__icd_band {
-    double x, y;     /* its centre, in voxels */
+    double x, y;     /* centre of the SuperVoxel, in voxels */
     const float *at; /* [stride] */
     /* Fan, else NULL: [stride] the offset of a voxel dx and dy from the centre is (at + ax dx + ay dy) / (1 + wx dx +
      * wy dy), on a curved detector at + per_radian atan((ax dx + ay dy) / (1 + wx dx + wy dy)). */
@@ -207,7 +207,7 @@ double qb__icd_surrogate_reference(const qb__icd_prior *prior, double d);
 /* Algorithm 1 in double precision, one voxel of one slice at a time, in any order; with A as fetched or, if `exact`,
  * from qb__footprint_reference. Data are [view][slice][column], x is [slice][pixel]. */
 typedef struct qb__icd_oracle {
-    const qb__icd_problem *problem; /* its fetch is called with a column of the oracle's caller */
+    const qb__icd_problem *problem; /* the fetch function in it is called with a column of the oracle's caller */
     bool exact;
     qb__icd_column column;
     size_t slices;

@@ -28,7 +28,7 @@ enum { QB__JOSEPH_SIDE = 32, QB__JOSEPH_DEPTH = 126 };
 /* A box of voxels in a variant's layout: lines along z, [y][x][z], with one more voxel on every side. These are zero
  * for forward(); adjoint() leaves undefined values there. */
 typedef struct qb__joseph_brick {
-    size_t at[3], n[3]; /* its first voxel and its size, along x, y, z */
+    size_t at[3], n[3]; /* first voxel and size of the brick, along x, y, z */
     size_t stride;      /* floats from line to line: a multiple of 16, at least n[2] + 2 */
     float *data;        /* 64-byte aligned */
 } qb__joseph_brick;

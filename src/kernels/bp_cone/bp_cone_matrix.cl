@@ -52,7 +52,7 @@
 typedef struct qb_tile_view {
     float u[4], v[4], w[4];
     float u_low, u_high, v_low, v_high;
-    float x, y; /* the same position in the texture */
+    float x, y; /* position in the texture */
     uint start;
     int kind;
 } qb_tile_view;

@@ -56,7 +56,7 @@ typedef struct scales {
 /* The work of an item: rows of a group's slices, COLUMNS columns from `first` on. */
 typedef struct task {
     GLOBAL const float *rows; /* row of the first view */
-    GLOBAL STORED *packed;    /* its destination */
+    GLOBAL STORED *packed;    /* destination of the packed numbers */
     ulong view_stride, slice_stride;
     float factor[SLICES];
     int slices, columns; /* existing slices and columns */

@@ -137,7 +137,7 @@ static float scale_of(float largest) {
     int exponent;
     if (!(largest > 0 && isfinite(largest))) return 1;
     frexpf(largest, &exponent);
-    return ldexpf(1, exponent < -106 ? 120 : 14 - exponent); /* its inverse must not be subnormal */
+    return ldexpf(1, exponent < -106 ? 120 : 14 - exponent); /* the inverse must not be subnormal */
 }
 
 static size_t plan_group_bytes(const tensor_plan *plan) {

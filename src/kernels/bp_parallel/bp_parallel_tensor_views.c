@@ -15,7 +15,7 @@ void qb__tensor_shapes(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP]) {
         const double angle = cuts[s] * (3.14159265358979323846 / 180);
         const double c = cos(angle), d = sin(angle);
         int n = 0;
-        for (int p = 0; p < 64; p++) { /* those with fewer than 32 pixels before them */
+        for (int p = 0; p < 64; p++) { /* takes the pixels with fewer than 32 pixels before them */
             const double h = c * (p & 7) + d * (p >> 3);
             int before = 0;
             for (int q = 0; q < 64; q++) before += c * (q & 7) + d * (q >> 3) < h - 1e-6;

@@ -13,7 +13,7 @@ typedef struct qb__icd_on_device qb__icd_on_device;
 
 /* Images of single slices that ranks exchange; `bytes` of each, in the layout of the stack. */
 typedef struct qb__icd_swap {
-    float *first, *last;   /* its own outermost slices */
+    float *first, *last;   /* outermost slices of this rank */
     float *before, *after; /* receive the neighbouring slices */
     size_t bytes;
 } qb__icd_swap;
@@ -31,7 +31,7 @@ typedef struct qb__icd_edges {
 
 /* Parameters, read only while creating. */
 typedef struct qb__icd_ask {
-    const qb__icd_problem *problem; /* its fetch is not used */
+    const qb__icd_problem *problem; /* the fetch function in it is not used */
     size_t slices;                  /* slices of this stack */
     size_t all;                     /* slices of the whole job, which determine the groups */
     double pull;                    /* b of an image toward which each voxel is pulled; 0 = none */
@@ -90,7 +90,7 @@ static inline const qb__icd_device_variant *qb__icd_device_of(const qb__variant 
 /* All variants; their number in *count. */
 const qb__icd_device_variant *qb__icd_device_variants(size_t *count);
 
-/* Number of groups of so many slices. */
+/* Number of groups for this number of slices. */
 static inline size_t qb__icd_device_groups(const qb__icd_ask *ask, size_t lanes) {
     const size_t groups = (ask->slices + lanes - 1) / lanes;
     if (ask->edges && ask->slices > 1)

@@ -30,7 +30,7 @@ typedef struct qb__supervoxels {
     int32_t *picked;
     size_t *batch_at;
     int32_t *batch_places;
-    /* while it is chosen */
+    /* scratch for choosing the sweep */
     size_t *order, *counts; /* [slice][count]; [slice] number of these that the sweep takes */
     size_t *of_colour;      /* [slice] number of these with the current colour */
     qb__ranked *ranked;     /* [count] */

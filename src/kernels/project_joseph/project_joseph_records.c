@@ -73,7 +73,8 @@ static course course_of(const qb__fan *f) {
     return c;
 }
 
-/* A tile that it crosses may begin and end so many planes before and after the crossing. */
+/* Sets the range of planes. A tile that the course crosses may begin, and end, tile->planes planes away from the
+ * crossing. */
 static void find_planes(course *c, const size_t n[3], const qb__joseph_tile *tile) {
     const double low = -2, high = (double)(n[1 - c->axis] + tile->lines + 1), more = (double)tile->planes;
     c->first = 0, c->last = (double)qb__round_up(n[c->axis], tile->planes);

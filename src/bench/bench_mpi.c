@@ -209,7 +209,7 @@ out:
     return status;
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 /* 1 / number of ranks on this machine: the sum over a machine is one. */
 static qb_status count_hosts(bench *b) {

@@ -243,7 +243,7 @@ static void *watch(void *own) {
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 /* Receive everything that others sent and wait for everything that was sent, so that MPI ends without running
  * transfers. If a rank is lost, this is skipped. */

@@ -22,8 +22,8 @@ void qb__fov_cone(const qb_geometry *geometry, double radius, bool either, qb__f
 
 /* Set voxels of slice iz outside the field of view to `value`: image[ny][nx]. Without `along`, z does not matter. */
 void qb__fov_mask(const qb__fov *fov, const qb_grid *grid, size_t iz, bool along, float value, float *image);
-/* Share of the voxels outside the field of view, 0..1; estimated if there are many. `round`: only voxels within the ellipse that touches
- * the sides of the slice count, not the corners. */
+/* Share of the voxels outside the field of view, 0..1; estimated if there are many. `round`: only voxels within the
+ * ellipse that touches the sides of the slice count, not the corners. */
 double qb__fov_outside(const qb__fov *fov, const qb_grid *grid, bool round);
 
 #endif

@@ -13,7 +13,8 @@ qb_numbers qb__voxels(double one, const qb_numbers *each);
 /* QB_BAD_ARGUMENT for a --voxel that differs from the voxel of the scan's pixels by a factor of a thousand or a
  * millionth. */
 qb_status qb__voxel_check(double given, double usual);
-/* Read --pixel-size: mm along columns and rows, pixel[2]; 0 if not given. QB_BAD_ARGUMENT for three numbers, or a 0 among two. */
+/* Read --pixel-size: mm along columns and rows, pixel[2]; 0 if not given. QB_BAD_ARGUMENT for three numbers, or a 0
+ * among two. */
 qb_status qb__pixels(double one, const qb_numbers *each, double *pixel);
 
 /* Radius in mm of the circle inscribed in the slices of a grid, which views have to cover. */

@@ -214,7 +214,7 @@ static qb_status share_gaps(qb__turn *t, qb_angle_weights rule) {
     return QB_OK;
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 static qb_status check(size_t views, const double *radians) {
     if (views == 0) return qb__fail(QB_BAD_ARGUMENT, "no views to weight");

@@ -20,8 +20,8 @@ typedef struct qb__virtual_detector {
 /* Largest deviation of a detector row from a level line across the detector, in rows. */
 double qb__virtual_detector_drift(const qb_geometry *geometry);
 
-/* Whether a cone-beam detector should be resampled before filtering: it is curved, or a row deviates by more than a pixel from a level
- * line. */
+/* Whether a cone-beam detector should be resampled before filtering: it is curved, or a row deviates by more than a
+ * pixel from a level line. */
 bool qb__virtual_detector_wanted(const qb_geometry *geometry);
 
 /* `real` must outlive it. QB_UNSUPPORTED with the view for a detector that is parallel to the rays' plane, a curved one

@@ -17,7 +17,8 @@ static const char *text_of(const cJSON *item, int digits, char *room, size_t siz
     return room;
 }
 
-/* Numbers of which the usual digits are the same: all are said, once nothing else differs. */
+/* True for numbers that differ only beyond the digits usually printed. They are reported with all digits, if nothing
+ * else differs. */
 static bool is_near(const cJSON *then, const cJSON *now) {
     char a[40], b[40];
     return cJSON_IsNumber(then) && cJSON_IsNumber(now) &&
@@ -46,8 +47,8 @@ static int kind_of(const cJSON *one, const cJSON *other) {
     return is_hash(one) ? HASHES : is_near(one, other) ? NEAR : NAMES;
 }
 
-/* The first item of `one` of this kind that is not the same in `other`, in words; options have a table of their own. `then`: `one` is
- * what was. */
+/* Describes the first item of `one` of this kind that differs in `other`; options are in an object of their own.
+ * `then`: `one` is the earlier job. */
 static bool differs(const cJSON *one, const cJSON *other, bool then, int kind, char *words, size_t size) {
     for (const cJSON *item = one->child; item; item = item->next) {
         const cJSON *counterpart = cJSON_GetObjectItemCaseSensitive(other, item->string);

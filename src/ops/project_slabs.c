@@ -92,7 +92,7 @@ qb_status qb__slab_projector_cut(const qb__joseph_problem *problem, const qb__de
     return fits ? QB_OK : qb__device_no_room(cut->bytes, &(qb__room){.device = cap}, even_one, remedy, env);
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 static void release_arrays(qb__slab_projector *p) {
     qb__memory_destroy(p->slab);

@@ -124,7 +124,7 @@ static qb_status shape_fan(const qb_geometry *geometry, const qb_grid *grid, dou
     return QB_OK;
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *grid, double radius,
                                    const qb__icd_variant *variant, qb__system_matrix *matrix) {

@@ -34,7 +34,8 @@ static qb_status parse(const char *text, kind *of, double *value) {
         kind of;
         double factor;
     } units[] = {{"", RATIO, 1}, {"nm", LENGTH, 1e-6}, {"um", LENGTH, 1e-3}, {"mm", LENGTH, 1}, {"px", PIXELS, 1}};
-    /* Other programs' numbers: httomolibgpu's grid of frequencies reaches twice as far, so that its exponent is four times as large. */
+    /* Numbers of other programs: the frequency grid of httomolibgpu reaches twice as far, so its exponent is four times
+     * as large. */
     static const struct {
         const char *name;
         kind of;

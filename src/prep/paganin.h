@@ -5,7 +5,8 @@
 #include "quickbeam/recon.h"
 #include "quickbeam/scan.h"
 
-/* The low-pass filter of single-distance phase retrieval (Paganin et al., J. Microsc. 206 (2002) 33), in the object's scale:
+/* The low-pass filter of single-distance phase retrieval (Paganin et al., J. Microsc. 206 (2002) 33), in the object's
+ * scale:
  *   1 / (1 + (L f)^2),   L^2 = pi lambda D delta/beta,   f in cycles
  * Its kernel falls as exp(-2 pi r / L). Lengths in mm, energy in keV; 0: not known. */
 typedef struct qb__paganin {

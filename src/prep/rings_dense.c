@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Weak stripes in nearly all columns, as caused by flats that were measured with another beam.
  *
- *   sort     each column is sorted, so that the object becomes smooth across columns and a stripe stays in its column. Rank
- *            by rank, the deviation from a median over columns is the stripe (Vo, Atwood, Drakopoulos, Opt. Express 26
- *            (2018) 28396, algorithm 3); its mean over the ranks is removed
+ *   sort     each column is sorted, so that the object becomes smooth across columns and a stripe stays in its column.
+ *            Rank by rank, the deviation from a median over columns is the stripe (Vo, Atwood, Drakopoulos, Opt.
+ *            Express 26 (2018) 28396, algorithm 3); its mean over the ranks is removed
  *   wavelet  the details of a wavelet transform across columns, as median over the views (Muench, Trtik, Marone,
- *            Stampanoni, Opt. Express 17 (2009) 8567, for a damping of width 0); the transform is that of Daubechies' second
- *            wavelet, averaged over all its shifts, so that all columns are treated alike
+ *            Stampanoni, Opt. Express 17 (2009) 8567, for a damping of width 0); the transform is that of Daubechies'
+ *            second wavelet, averaged over all its shifts, so that all columns are treated alike
  *
  *   others   the mean over the views minus a smooth curve: rings_profile.c
  *

@@ -7,8 +7,8 @@
  * Columns are processed one by one. A column is a stripe if the best fitting height
  *   exceeds ERRORS standard errors and a part of the object's own second differences,
  *   is the largest of its neighbourhood, and
- *   is found equally on the left, on the right and in the middle, within the noise. The edge of an object that does not move
- *   in the sinogram deviates by different amounts and is not changed.
+ *   is found equally on the left, on the right and in the middle, within the noise. The edge of an object that does not
+ *   move in the sinogram deviates by different amounts and is not changed.
  * After each sweep all heights found so far are fitted together, and columns next to a stripe are tried as a pair with
  * it. */
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "kernels/bp_cone/bp_cone_device.h"
 
 enum {
-    NOISE = 13,   /* distinct images, so that large problems start fast */
+    NOISE = 13,   /* number of different images; few, so that large problems start fast */
     BLOCK = 128,  /* views at a time: image i of every block shows noise i % NOISE */
     SLICES = 8,   /* slices that are checked */
     SAMPLES = 125 /* voxels that are checked in each slice */

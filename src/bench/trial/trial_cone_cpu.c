@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials of a cone beam on the CPU: all of it by a pool's threads; or one thread, a block in the grid's middle, a few views of
- * the circle. */
+/* Trials of a cone beam on the CPU. The threads of a pool compute the whole problem; one thread computes a block in the
+ * middle of the grid with a few views of the circle. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -12,13 +12,13 @@
 enum {
     VIEWS = 32,   /* largest number of views of one thread; the speed per view does not depend on it */
     EDGE = 64,    /* voxels of the block along x and y */
-    IMAGES = 4,   /* distinct ones: view v shows number v % IMAGES */
+    IMAGES = 4,   /* number of different images: view v shows image v % IMAGES */
     SAMPLES = 500 /* number of voxels that are checked */
 };
 
 typedef struct cpu_trial {
     qb__cone_trial cone;
-    qb__bp_cone_problem few; /* the views that are worked on */
+    qb__bp_cone_problem few; /* the problem with the views that are used */
     float *images;           /* [IMAGES][rows][columns] */
     qb__bp_cone_brick brick;
     float *block; /* values of the brick */
@@ -42,7 +42,7 @@ static size_t voxels(const cpu_trial *t) {
 
 /* ---- the problem ---- */
 
-/* Blocks of kernels begin at multiples of their own. */
+/* Bricks of kernels begin at multiples of their size, so the block does, too. */
 static void middle(size_t n, size_t *from, size_t *to) {
     const size_t edge = qb__smaller(n, EDGE);
     *from = (n - edge) / 2 / EDGE * EDGE;

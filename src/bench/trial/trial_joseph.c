@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials of projection and its adjoint on devices: everything there, one after the other, since a tuned kernel serves both. */
+/* Trials of projection and its adjoint on devices. All data are on the device, and both run one after the other,
+ * because a tuned kernel serves both. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -10,7 +11,7 @@
 #include "kernels/project_joseph/project_joseph_device.h"
 
 typedef struct joseph_trial {
-    qb__trial base; /* packed: rays; out: images or a volume as they are elsewhere */
+    qb__trial base; /* base.packed: rays; base.out: images or a volume in their usual layout */
     qb__joseph_problem problem;
     qb_geometry geometry;
     qb_grid grid;
@@ -18,7 +19,7 @@ typedef struct joseph_trial {
     qb__trial_part part;
     /* used during an attempt */
     qb__joseph_plan *plan;
-    qb__memory *from, *back; /* volumes, in lines */
+    qb__memory *from, *back; /* volumes, in the kernel's layout of lines */
 } joseph_trial;
 
 static size_t voxels(const joseph_trial *t) { return t->grid.n[0] * t->grid.n[1] * t->grid.n[2]; }
@@ -86,14 +87,14 @@ static qb_status forward(joseph_trial *t) {
     return qb__joseph_forward(t->plan, t->base.queue, t->from, 0, t->grid.n[2], 0, t->problem.views, t->base.packed);
 }
 
-/* The volume into its lines; rays are zero where nothing writes them. */
+/* Converts the volume to lines. Rays are set to zero, because a pass may not write all of them. */
 static qb_status pack(qb__trial *trial) {
     joseph_trial *t = (joseph_trial *)trial;
     qb_status status;
     QB__TRY(qb__memory_fill(trial->queue, trial->packed, 0, 0, qb__memory_bytes(trial->packed)));
     QB__TRY(qb__memory_upload(trial->queue, trial->out, 0, t->volume, voxels(t) * sizeof *t->volume));
     QB__TRY(qb__joseph_to_lines(t->plan, trial->queue, trial->out, 0, t->grid.n[2], 0, t->grid.n[2], t->from));
-    if (t->part == QB__TRIAL_ADJOINT) status = forward(t); /* rays to come from */
+    if (t->part == QB__TRIAL_ADJOINT) status = forward(t); /* the adjoint needs rays as input */
 out:
     return status;
 }
@@ -108,9 +109,9 @@ static qb_status pass(qb__trial *trial) {
     return status;
 }
 
-/* ---- how far off ---- */
+/* ---- errors ---- */
 
-/* Of rays from the oracle's, and of both directions from each other: <A x, A x> = <A'A x, x>. */
+/* The error of the rays relative to the oracle, and the difference of both directions: <A x, A x> = <A'A x, x>. */
 static qb_status error_of(qb__trial *trial, double *rel_l2) {
     joseph_trial *t = (joseph_trial *)trial;
     const size_t nz = t->grid.n[2];
@@ -133,7 +134,7 @@ out:
     return status;
 }
 
-/* As the planner counts: samples of rays, of one direction or of the mean of both. */
+/* Updates as the planner counts them: samples of rays, for one direction or the mean of both. */
 static double updates(const qb__trial *trial) {
     const joseph_trial *t = (const joseph_trial *)trial;
     const double one = qb__operation_of(QB__PROJECT_JOSEPH)->updates(&t->problem);

@@ -11,7 +11,7 @@
 #include "kernels/bp_parallel/bp_parallel_device.h"
 
 enum {
-    NOISE_VIEWS = 64, /* distinct ones: view v shows noise v % 64, so that large problems start fast */
+    NOISE_VIEWS = 64, /* number of different views: view v shows noise v % 64, so that large problems start fast */
     SAMPLES = 96,     /* pixels checked in each of up to three slices */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials of a parallel beam on the CPU: all tiles by a pool's threads, or by one thread a few that lie all over. */
+/* Trials of a parallel beam on the CPU: the threads of a pool compute all tiles; one thread computes a few tiles,
+ * spread over the slice. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -10,7 +11,7 @@
 #include "geometry/parallel.h"
 
 enum {
-    NOISE = 8,    /* distinct views: view v shows noise v % NOISE */
+    NOISE = 8,    /* number of different views: view v shows noise v % NOISE */
     FEW = 4,      /* tiles along x and y, for one thread */
     SAMPLES = 128 /* pixels that are checked */
 };
@@ -120,7 +121,7 @@ static qb_status pass(qb__trial *trial) {
     return QB_OK;
 }
 
-/* At a pixel of a tile, slice after slice. */
+/* Checks one pixel of a tile in slice after slice. */
 static qb_status error_of(qb__trial *trial, double *rel_l2) {
     const cpu_trial *t = (const cpu_trial *)trial;
     const qb__bp_parallel_problem *p = &t->problem;

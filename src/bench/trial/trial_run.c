@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How anything is timed and checked: warmed up, compared with the oracle, repeated, the median. */
+/* Times and checks an attempt: it is warmed up, compared with the oracle and repeated; the median time counts. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sort.h"
@@ -82,7 +82,8 @@ void qb__trial_each(qb__trial *t, size_t count, void (*run)(void *context, size_
     for (size_t i = 0; !t->pool && i < count; i++) run(t, i, 0);
 }
 
-/* A device by its own clock; one thread of the CPU by the time that it was given, several by the clock on the wall. */
+/* Time of some work: on a device by the device's clock, for one CPU thread its processor time, for several threads the
+ * wall time. */
 static qb_status elapsed(qb__trial *t, qb_status (*work)(qb__trial *), double *seconds) {
     if (t->queue) return on_device(t, work, seconds);
     const double from = t->pool ? qb__now() : qb__now_thread();
@@ -139,7 +140,7 @@ qb_status qb__trial_run(qb__trial *t, const qb__variant *row, const int *values,
     result->pack_seconds *= (double)t->views / (double)result->block;
     for (int i = 0; i < repeat; i++) QB__TRY(elapsed(t, kind->pass, &seconds[i]));
     result->seconds = qb__median(seconds, (size_t)repeat);
-    result->fastest = seconds[0]; /* sorted by now */
+    result->fastest = seconds[0]; /* seconds[] is sorted by now */
     result->giga_updates = updates_of(t) / result->seconds * 1e-9;
 out:
     close_attempt(t);

@@ -39,11 +39,12 @@ enum { INTERPS = QB_INTERP_OVERSAMPLE + 1, CLASSES = QB_ACCURACY_FAST - QB_ACCUR
 
 typedef struct tuner {
     qb__tune_place place;
-    const char *text; /* --kernel */
+    const char *text; /* text of --kernel */
     double end;
     size_t wanted;
     cJSON *list;
-    /* What the planner took before, in each mode that a wanted kernel may serve; else NULL. */
+    /* The kernel that the planner chose before tuning, for each interpolation and accuracy that a wanted kernel may
+     * serve; else NULL. */
     const variant *planned[INTERPS][CLASSES]; /* second index: accuracy class minus QB_ACCURACY_HIGH */
 } tuner;
 
@@ -69,7 +70,8 @@ static bool is_listed(const tuner *t, const variant *row) {
     return false;
 }
 
-/* Compiling takes its time too: what comes too late is not half done. */
+/* Lists the kernels that were not reached. Compiling takes time, too, and a kernel that would come too late is not
+ * begun. */
 static void add_unreached(const tuner *t) {
     const variant *row;
     for (size_t i = 0; (row = candidate(t, i)) != NULL; i++) {
@@ -82,10 +84,11 @@ static void add_unreached(const tuner *t) {
     }
 }
 
-/* ---- the planner's own choices ----
- * The planner prefers what is measured, at a speed that nobody doubts, to what is forecast. So
- * where only some kernels are tuned, those that it would take instead are measured too, or a slower
- * kernel would win by being known. */
+/* ---- the planner's own choices ---- */
+
+/* The planner trusts a measured speed more than a forecast. If only some kernels were tuned, a slow measured kernel could
+ * win against a fast one that is only forecast. So the kernels that the planner would choose instead are measured, too.
+ */
 
 static const variant *choice_of(const tuner *t, qb_interp interp, qb_accuracy accuracy, bool *measured) {
     qb__question question = t->place.question;
@@ -114,7 +117,7 @@ static void note_planned(tuner *t) {
     }
 }
 
-/* Once, as the planner would run it, unless a measurement is there. */
+/* Measures a kernel once, with the parameters that the planner would use, unless it was measured before. */
 static qb_status measure_once(tuner *t, const variant *row) {
     qb__choice known;
     if (is_listed(t, row)) return QB_OK;
@@ -125,7 +128,8 @@ static qb_status measure_once(tuner *t, const variant *row) {
     return qb__tune_variant(&t->place, row, 0, entry);
 }
 
-/* What is not to be tuned goes first: an interrupted search must not leave it forecast. */
+/* Measures the planner's choices that are not tuned first, because an interrupted search must not leave them as
+ * forecasts only. */
 static qb_status measure_others(tuner *t) {
     qb_status status = QB_OK;
     for (int m = 0; m < INTERPS * CLASSES && status == QB_OK; m++) {
@@ -135,7 +139,7 @@ static qb_status measure_others(tuner *t) {
     return status;
 }
 
-/* What the search did not reach, and what is chosen now. */
+/* Measures the earlier choice if the search did not reach it, and the present choice. */
 static qb_status measure_chosen(tuner *t, qb_interp interp, qb_accuracy accuracy) {
     bool measured;
     const variant *row = planned(t, interp, accuracy);
@@ -145,8 +149,7 @@ static qb_status measure_chosen(tuner *t, qb_interp interp, qb_accuracy accuracy
     return status == QB_OK && row && !measured ? measure_once(t, row) : status;
 }
 
-/* Each measurement may change each mode's choice: by its own speed, and by what it makes of the
- * forecasts. */
+/* A measurement may change the choice in any mode: by its speed, and because it corrects the forecasts. */
 static qb_status measure_until_settled(tuner *t) {
     int before;
     do {
@@ -159,7 +162,7 @@ static qb_status measure_until_settled(tuner *t) {
     return QB_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static qb_status search_all(tuner *t) {
     const variant *row;
@@ -167,7 +170,8 @@ static qb_status search_all(tuner *t) {
     for (size_t i = 0; (row = candidate(t, i)) != NULL; i++) {
         if (!is_wanted(t, row)) continue;
         const double now = qb__now();
-        /* What the planner would take may have cost all the time: the first that is asked for is measured once all the same. */
+        /* Measuring the planner's choices may have used all the time. The first kernel that the user named is measured
+         * once nevertheless. */
         if (now <= t->end || (t->text && done == 0)) {
             const double deadline = now + (t->end - now) / (double)(t->wanted - done);
             qb_status status = qb__tune_variant(&t->place, row, deadline, new_row(t));
@@ -215,7 +219,7 @@ static qb_status no_device(bool named) {
                     named ? "--device cpu" : "there is no GPU to tune");
 }
 
-/* What a job pays besides its kernels; a program takes what those took that were compiled now. */
+/* Measures the costs of a job besides its kernels. The time to compile a program is the mean of those compiled now. */
 static qb_status measure_costs(const qb__device_set *set, const qb__builds *before, const qb_env *env) {
     const qb__builds now = qb__device_builds(set->device[0]);
     const unsigned programs = now.programs - before->programs;
@@ -223,7 +227,7 @@ static qb_status measure_costs(const qb__device_set *set, const qb__builds *befo
                                     programs ? (now.seconds - before->seconds) / programs : 0, env);
 }
 
-/* A beam's back-projection, unless --kernel names projections'. */
+/* The operation: back-projection for the beam, unless --kernel names a projection kernel. */
 static qb__operation operation_of(const qb_tune_options *o, bool on_device) {
     const qb__variant *row;
     for (size_t i = 0; o->kernel && on_device && (row = qb__variant_at(QB__PROJECT_JOSEPH, true, i)) != NULL; i++)

@@ -15,12 +15,12 @@ typedef struct search {
     const qb__variant *variant;
     double deadline;
     int tried, wrong;
-    qb__tuning_entry best; /* giga_updates 0 = nothing yet */
+    qb__tuning_entry best; /* giga_updates 0: nothing measured yet */
     double first;          /* giga-updates/s of the values that the search began with */
 } search;
 
-/* Measure one candidate; better than the best, and right: the new best. A candidate that does not
- * compile or run on this device is passed over. */
+/* Measures one candidate. If it is faster than the best so far and its error is within the bound, it becomes the best.
+ * A candidate that does not compile or run on this device is skipped. */
 static qb_status try_values(search *s, const int *values) {
     const qb__question *q = &s->place->question;
     if (s->variant->unusable && s->variant->unusable(q->device, q->problem, values)) return QB_OK;
@@ -29,7 +29,7 @@ static qb_status try_values(search *s, const int *values) {
     if (status != QB_OK) return status;
     s->tried++;
     status = qb__trial_run(s->place->trial, s->variant, values, (unsigned)q->slices, 3, &result);
-    if (status == QB_NO_DEVICE) return status; /* lost */
+    if (status == QB_NO_DEVICE) return status; /* the device is lost */
     if (status != QB_OK || !(result.rel_l2 < qb__accuracy_bound(s->variant->accuracy))) {
         s->wrong++;
         qb__warn(s->place->env, "%s: a candidate is left out: %s" QB__CODE("tune-candidate"), s->variant->id,
@@ -44,8 +44,8 @@ static qb_status try_values(search *s, const int *values) {
     return QB_OK;
 }
 
-/* One parameter after the other, each at its best while the others stand; again until a whole round
- * brings nothing, or the time is over. */
+/* Optimises one parameter after the other while the others stay fixed, and repeats this until a whole round brings no
+ * gain or the time is over. */
 static qb_status descend(search *s, const int *start) {
     qb_status status = try_values(s, start);
     bool better = true;
@@ -67,7 +67,7 @@ static qb_status descend(search *s, const int *start) {
     return status;
 }
 
-/* The best goes into the file and into the report's row. */
+/* Stores the best parameters in the tuning file and in the row of the report. */
 static qb_status keep(const search *s, cJSON *row) {
     const qb__tune_place *place = s->place;
     cJSON_AddItemToObject(row, "parameters", qb__parameters_json(s->variant, s->best.values));

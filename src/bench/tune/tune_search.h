@@ -7,14 +7,14 @@
 #include "planner/choose.h"
 #include "quickbeam/env.h"
 
-/* Where a search measures. */
+/* What a search uses for measuring. */
 typedef struct qb__tune_place {
     qb__trial *trial;
     qb__question question; /* the question for the trial's problem, without accuracy and interpolation */
     const qb_env *env;
 } qb__tune_place;
 
-/* Why a variant is not measured; NULL: it is, from the parameters of *start on. */
+/* Returns why a variant cannot be measured; NULL: it can, beginning with the parameters in *start. */
 const char *qb__tune_refusal(const qb__tune_place *place, const qb__variant *variant, qb__choice *start);
 
 /* Measures the parameters that the planner would take, then others until the deadline (monotonic

@@ -64,7 +64,8 @@ typedef struct qb__icd_column {
 typedef struct qb__icd_prior {
     double p, q, t, sigma;
     double nearest, diagonal, interslice; /* b of each of 4, 4 and 2 neighbours */
-    /* b of each of 8 and 8 neighbours in the slices before and after, across an edge and a corner; coordinate descent has none. */
+    /* b of each of 8 and 8 neighbours in the slices before and after, across an edge and a corner; not used by
+     * coordinate descent. */
     double edge, corner;
 } qb__icd_prior;
 

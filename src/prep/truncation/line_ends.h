@@ -15,7 +15,8 @@ typedef struct qb__line_end {
     bool looked; /* the other fields are set */
 } qb__line_end;
 
-/* The ends and the mass of one prepared line[columns], NaN where not measured; sorted[columns] is scratch. Keeps mass->view and row. */
+/* The ends and the mass of one prepared line[columns], NaN where not measured; sorted[columns] is scratch. Keeps
+ * mass->view and row. */
 void qb__line_end_of(const float *line, size_t columns, float *scratch, qb__line_end *end, qb__line_mass *mass);
 
 /* Ends, levels and mass of a few lines. Zero it before qb__line_ends_look. */

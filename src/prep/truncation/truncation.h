@@ -13,7 +13,8 @@ typedef struct qb__truncation {
     double reach; /* largest distance from the axis, in mm, that the counting ends see */
 } qb__truncation;
 
-/* For parallel beams and cones. No end counts if rows are turned by more than 20 degrees towards the axis. QB_NO_MEMORY. */
+/* For parallel beams and cones. No end counts if rows are turned by more than 20 degrees towards the axis.
+ * QB_NO_MEMORY. */
 qb_status qb__truncation_of(const qb_geometry *geometry, qb__truncation *ends);
 
 /* What a method wants to be checked of rows that do not end in air. */

@@ -40,7 +40,7 @@ typedef struct qb__mbir_bench {
 
 /* `width` of the field in mm. Release the members with qb__mbir_bench_release, also after a failure. */
 qb_status qb__mbir_bench_make(const qb_tool_bench_options *o, const qb_env *env, double width, qb__mbir_bench *b);
-/* All of it for a foam, a bag of water with hundreds of holes, 256 mm wide. */
+/* Makes the problem for a foam: a bag of water with hundreds of holes, 256 mm wide. */
 qb_status qb__mbir_bench_foam(const qb_tool_bench_options *o, const qb_env *env, qb__mbir_bench *b);
 void qb__mbir_bench_release(qb__mbir_bench *b);
 /* The line integrals of the first `slices` slices of b->phantom, with their sigma_x and sigma_y. */

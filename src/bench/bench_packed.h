@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "quickbeam/array.h"
 
-/* In `folder`: for each container and codec, compressed files are written and read, and the codec is run alone, on all
- * threads. Skipped for volumes smaller than a chunk. Changes the values. */
+/* For each container and codec, writes and reads compressed files in `folder`, and runs the codec alone, on all
+ * threads. Volumes smaller than a chunk are skipped. Changes the values. */
 qb_status qb__bench_packed(const char *folder, qb_array *volume, cJSON *result);
 
 #endif

@@ -217,7 +217,7 @@ out:
     return status;
 }
 
-/* Without an upper limit: with blocks filtered twice, and with all views' rows kept if they fit. */
+/* Times filtering without an upper limit: with blocks filtered twice, and with all views' rows kept if they fit. */
 static qb_status time_unbounded(const qb_tool_bench_options *options, bench *b, const qb_env *env, cJSON *result) {
     qb__device_pass *pass = &b->pass;
     qb__bp_parallel_problem unknown = b->problem;

@@ -157,7 +157,7 @@ static qb_status check_rows(const qb__queue *queue, const qb__rows_side *side, s
     return side->memory ? check_range(queue, side->memory, side->offset, last + width) : QB_OK;
 }
 
-/* Where the api has no such copies: row by row. */
+/* Copies row by row, if the API has no copies of rows. */
 static qb_status copy_each(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from, size_t width,
                            size_t rows) {
     qb_status status = QB_OK;

@@ -12,7 +12,7 @@ typedef struct qb__fan {
     double along[3], along_step[3];
 } qb__fan;
 
-/* Also for a curved detector. */
+/* The rays of a detector column; works for a curved detector, too. */
 qb__fan qb__fan_of(const qb_geometry *geometry, const qb_grid *grid, size_t view, size_t column);
 
 /* The main axis (0, 1, 2 = x, y, z) of the ray to a row, along which it passes most voxels; the lower of two equal ones

@@ -121,9 +121,9 @@ size_t qb__thinner_even(const qb__cut_space *space, size_t thickness);
 size_t qb__thinner_layers(const qb__cut_space *space, size_t thickness);
 /* Half as many layers each time. */
 size_t qb__thinner_half(const qb__cut_space *space, size_t thickness);
-/* All slices, then single layers. */
+/* Tries all slices together, then single layers. */
 size_t qb__thinner_single(const qb__cut_space *space, size_t thickness);
-/* Only all slices at once, because their voxels depend on each other. */
+/* Tries all slices together only, because their voxels depend on each other. */
 size_t qb__thinner_never(const qb__cut_space *space, size_t thickness);
 
 /* The layers of a part of the slices: `slices` of them from `first` on. */

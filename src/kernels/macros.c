@@ -22,7 +22,7 @@ void qb__macros_add_text(qb__macros *m, const char *text) {
     m->list[++m->count] = NULL;
 }
 
-/* In brackets, for a sign; with an exponent, since 1f is no number. */
+/* The value is in brackets because of its sign, and has an exponent because 1f is not a number in C. */
 void qb__macros_add_float(qb__macros *macros, const char *name, float value) {
     char text[sizeof macros->text[0]];
     qb__print(text, sizeof text, "%s=(%.8ef)", name, (double)value);

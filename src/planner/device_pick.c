@@ -88,7 +88,7 @@ typedef struct size_text {
     char of[32];
 } size_text;
 
-/* In a unit that needs few digits; `up`: rounded up, so that the printed amount is enough. */
+/* A size in a unit that needs few digits; `up`: rounded up, so that the printed amount is enough. */
 static size_text size_text_of(size_t bytes, bool up) {
     static const struct {
         double bytes;

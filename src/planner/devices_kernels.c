@@ -80,7 +80,7 @@ static void add_verdict(cJSON *entry, const qb__variant *row, const void *proble
     if (why) cJSON_AddStringToObject(entry, "why_not", why);
 }
 
-/* All kernels with their needs, or, for a device, whether it can run them: with a problem that suits every kernel, so
+/* Adds all kernels with their needs, or, for a device, whether it can run them. The test problem suits every kernel, so
  * that the reasons concern the device. */
 static qb_status add_all(cJSON *list, const qb__device_info *info) {
     const qb__variant *row;

@@ -47,7 +47,8 @@ static const char *first_usable(const asked *a, int *values) {
     return why ? why : "it has no parameters to choose from";
 }
 
-/* What is known of this device or CPU: parameters and speed; for its architecture only parameters. */
+/* Finds the known parameters and speed for this device or CPU; for another device of its architecture only
+ * parameters. */
 static bool known_parameters(const asked *a, qb__tuning_entry *entry) {
     const qb__question *q = a->question;
     char name[QB__TUNING_NAME];

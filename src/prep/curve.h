@@ -28,9 +28,9 @@ void qb__curve_destroy(qb__curve *curve); /* NULL-safe */
 /* out may be in. NaN keeps its bits. */
 void qb__curve_run(const qb__curve *curve, size_t count, const float *in, float *out);
 double qb__curve_at(const qb__curve *curve, double p);
-/* Where a polynomial stops rising; INFINITY: nowhere. */
+/* The value at which a polynomial stops rising; INFINITY: it never stops. */
 double qb__curve_turns(const qb__curve *curve);
-/* Of a table: its last ratio relative to that of thin layers, more than 1 for a hardened beam; 1 for a polynomial. */
+/* For a table: its last ratio relative to that of thin layers, above 1 for a hardened beam. For a polynomial: 1. */
 double qb__curve_growth(const qb__curve *curve);
 /* The macros for prepare_rows.clh; the curve must outlive them. */
 void qb__curve_define(const qb__curve *curve, qb__macros *macros);

@@ -20,10 +20,11 @@ bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, 
 qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const qb__levels_asked *asked,
                            double *top, const qb_env *env);
 
-/* A few lines of rows row0 <= row < row1; prepare as in qb__line_ends_look. */
+/* Reads a few lines of rows row0 <= row < row1; `prepare` as in qb__line_ends_look. */
 qb_status qb__levels_look(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__lines_look *lines);
 
-/* Both, for callers without a reconstruction: refuse what cannot be right, warn of what may be wrong. */
+/* Reads the lines and judges them, for callers without a reconstruction: refuses what cannot be right and warns of what
+ * may be wrong. */
 qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_prep_options *options, size_t row0,
                           size_t row1, const qb_env *env);
 

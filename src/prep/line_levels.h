@@ -79,7 +79,7 @@ typedef struct qb__levels_found {
     uint32_t odd_view, odd_row;   /* place of the first row with impossible values */
 } qb__levels_found;
 
-/* From lines[groups][each]; end[i][2]: the levels of their ends, NaN if there is none. */
+/* Judges lines[groups][each]. end[i][2]: the levels of the lines' ends, NaN if there is none. */
 void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each,
                            qb_quantity quantity, qb__levels_found *found);
 

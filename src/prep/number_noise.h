@@ -15,7 +15,8 @@ typedef struct qb__number_fields {
     const float *dark, *gain, *beam;
 } qb__number_fields;
 
-/* From a few rows of a few views, the same for every job of the scan. Structure as fine as a pixel counts as noise. */
+/* Measures the noise in a few rows of a few views, which are the same for every job of the scan. Structure as fine as a
+ * pixel counts as noise. */
 qb_status qb__number_noise_of(qb_scan *scan, const qb__number_fields *fields, qb__number_noise *noise);
 
 #endif

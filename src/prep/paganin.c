@@ -77,7 +77,7 @@ typedef struct beam {
     bool unknown;         /* a cone whose distances nobody states */
 } beam;
 
-/* From the axis, and from the source to the detector's plane. */
+/* Distances of the source from the axis and from the detector's plane. */
 static void distances(const qb_view *view, double *sod, double *sdd) {
     double n[3], f[3];
     qb__cross(view->u, view->v, n);

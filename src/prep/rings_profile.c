@@ -6,10 +6,10 @@
  *                (Titarenko, Withers, Yagola, Appl. Phys. Lett. 95 (2009) 071113, in one dimension); L = small / (2 pi)
  *   raven        q = p filtered by Butterworth's 1 / (1 + (f small)^8), for the views' zero frequency only (Raven, Rev.
  *                Sci. Instrum. 69 (1998) 2978)
- *   double-flat  q = p filtered by a Gaussian: the mean of the corrected views is a second flat (Jailin, Buffiere, Hild,
- *                Poncelet, Roux, J. Synchrotron Rad. 24 (2017) 220, along the row)
- *   fit          q = a cubic fitted to `small` columns around each (Savitzky, Golay, Anal. Chem. 36 (1964) 1627), for the
- *                fits over columns of Vo, Atwood, Drakopoulos (Opt. Express 26 (2018) 28396)
+ *   double-flat  q = p filtered by a Gaussian: the mean of the corrected views is a second flat (Jailin, Buffiere,
+ *                Hild, Poncelet, Roux, J. Synchrotron Rad. 24 (2017) 220, along the row)
+ *   fit          q = a cubic fitted to `small` columns around each (Savitzky, Golay, Anal. Chem. 36 (1964) 1627), for
+ *                the fits over columns of Vo, Atwood, Drakopoulos (Opt. Express 26 (2018) 28396)
  *
  * Columns are mirrored at the ends. */
 #include <math.h>

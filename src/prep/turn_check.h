@@ -18,8 +18,8 @@ typedef struct qb__turn_asked {
     bool cone; /* used without a geometry: rays are not parallel */
 } qb__turn_asked;
 
-/* From lines[QB__SAMPLE_LINES]: warn if the stated angles cannot be right; into report (may be NULL) as "angle_span".
- * told (may be NULL): it warned. */
+/* Checks lines[QB__SAMPLE_LINES]: warns if the stated angles cannot be right, and adds "angle_span" to the report (may
+ * be NULL). *told (may be NULL): true if it warned. */
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
                          cJSON *report, bool *told);
 

@@ -25,8 +25,8 @@ typedef struct qb__turn_fit {
     size_t rows;          /* rows that were used */
 } qb__turn_fit;
 
-/* From tracks[count], at most QB__SAMPLE_GROUPS; span: stated, in degrees; least: required ratio of the fits. Of two
- * factors with similar fits the one with the rounder range is taken. */
+/* Fits tracks[count], at most QB__SAMPLE_GROUPS. span: stated range in degrees; least: required ratio of the fits. Of
+ * two factors with similar fits the one with the rounder range is taken. */
 void qb__turn_fit_tracks(const qb__turn_track *tracks, size_t count, double span, double least, qb__turn_fit *fit);
 
 double qb__turn_variance(const double *y, size_t n, double *mean);

@@ -77,7 +77,7 @@ static void arrange_view(qb__ends_look *l, size_t view, size_t times) {
     }
 }
 
-/* Only the first and the last view, which are enough to find the axis. */
+/* Arranges only the first and the last view, which are enough to find the axis. */
 static void arrange_ends(qb__ends_look *l, size_t times) {
     choose_range(l);
     arrange_view(l, 0, times);

@@ -142,8 +142,8 @@ static double add_left(const qb__ends_look *l, const run *at, const weights *w, 
     return all;
 }
 
-/* By how much smaller the polynomial's residual is at one step than at another distance; *left: at one step,
- * *other_left: at the other. */
+/* Returns by how much the residual of the polynomial is smaller at a distance of one step than at the other distance.
+ * *left: residual at one step; *other_left: at the other distance. */
 static double compare(const qb__ends_look *l, const run *at, const weights *other, const weights *one, double *part,
                       double *other_left, double *left) {
     for (size_t p = 0; p < l->rows * QB__ENDS_PARTS; p++) part[p] = 0;

@@ -127,7 +127,8 @@ static double spread_of(const nearby *n, const float *here, size_t rows) {
     return square > 0 ? sum * sum / square : 0;
 }
 
-/* From squares, at one width: ratio to the largest step nearby, if it is a jump. Steps of pure noise are equal. */
+/* Ratio of a step to the largest step nearby, from the squares of one width; 0 if it is not a jump. Steps of pure noise
+ * are equal. */
 static double larger_at(const qb__view_jumps *j, int width, size_t view, double least, double noise) {
     const double TIMES = 8, CLEAR_TIMES = 12, SPREAD = 3, SURE_TIMES = 15, SURE_SPREAD = 1.2, STEADY = 1.6,
                  STEADY_TIMES = 5, STEADY_SPREAD = 2, NOISE = 4;

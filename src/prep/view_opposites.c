@@ -81,7 +81,7 @@ out:
     return status;
 }
 
-/* Of the detector. */
+/* Converts a column of bins to a column of the detector. */
 static double column_of(const qb__opposite_look *l, double column) { return (column + 0.5) * (double)l->bin - 0.5; }
 
 /* True if most pairs on their own show at least half of the angle. */

@@ -12,8 +12,8 @@
  * air. If it varies, numbers are not line integrals (gamma of a picture, beam hardening, scatter), or matter enters the
  * row from above or below. */
 
-/* From lines[QB__SAMPLE_LINES]: rms variation of the sums from view to view, relative to their mean; 0: too few rows
- * show all of the object, or noise explains it. */
+/* Evaluates lines[QB__SAMPLE_LINES]. Returns the rms variation of the sums from view to view, relative to their mean;
+ * 0: too few rows show all of the object, or noise explains the variation. */
 double qb__view_sums_swing(const qb__line_mass *lines, size_t columns);
 void qb__view_sums_warn(double swing, const qb_env *env);
 

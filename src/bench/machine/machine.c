@@ -290,7 +290,7 @@ static qb_status measure_machine(const qb_env *env) {
     return status;
 }
 
-/* Nothing is known of storage that cannot be written to. */
+/* A storage that cannot be written to is not measured. */
 static qb_status measure_storage(const char *path, const qb_env *env) {
     enum { BYTES = 32 << 20 };
     qb__storage known;

@@ -86,9 +86,9 @@ static void add_unreached(const tuner *t) {
 
 /* ---- the planner's own choices ---- */
 
-/* The planner trusts a measured speed more than a forecast. If only some kernels were tuned, a slow measured kernel could
- * win against a fast one that is only forecast. So the kernels that the planner would choose instead are measured, too.
- */
+/* The planner trusts a measured speed more than a forecast. If only some kernels were tuned, a slow measured kernel
+ * could win against a fast one that is only forecast. So the kernels that the planner would choose instead are
+ * measured, too. */
 
 static const variant *choice_of(const tuner *t, qb_interp interp, qb_accuracy accuracy, bool *measured) {
     qb__question question = t->place.question;

@@ -146,7 +146,7 @@ static size_t plan_group_bytes(const tensor_plan *plan) {
            QB__TENSOR_ROW_BYTES;
 }
 
-/* Of the slices from the job's first group on. */
+/* Sets the scales of the slices from the job's first group on. */
 static void set_scales(pack_job *job, const float *largest, size_t slices) {
     size_t slice = (size_t)job->group * QB__TENSOR_SLICES;
     for (size_t g = 0; g < PACK_GROUPS; g++)

@@ -14,7 +14,7 @@ enum { GIVEN = 4, ITEMS = 128, RETURNED = 256 };
 
 /* ---- the start ---- */
 
-/* In blocks of views. */
+/* Loads the data, in blocks of views. */
 static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, float scale) {
     const qb__buffers_sizes *n = &s->n;
     const size_t view_floats = (size_t)n->slices * (size_t)n->columns;

@@ -99,7 +99,8 @@ typedef struct qb_wish {
     int awake;
 } qb_wish;
 
-/* By 32 items; on CUDA all of them have the result, else the first. Pulled by pull_b to `toward` if PULLED. */
+/* Computed by 32 items together. On CUDA all of them have the result, elsewhere only the first. With PULLED the voxel
+ * is pulled to `toward` with the weight pull_b. */
 FUNCTION qb_wish wish_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_surrogate b, float nearest,
                          float diagonal, float pull_b, float toward, int skip, float theta2, int spot, int lane) {
     qb_wish w;

@@ -45,7 +45,7 @@ static qb__tiles_sizes sizes_of(const qb__icd_ask *ask, const int *values) {
     return n;
 }
 
-/* With the sizes of a schedule, or with their upper limits. */
+/* Adds the sizes of a schedule, or upper limits of them. */
 static void add_tiles(qb__tiles_sizes *n, size_t tiles, size_t places) {
     n->tiles = (int32_t)tiles;
     n->places = (int32_t)places;

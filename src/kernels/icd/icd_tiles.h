@@ -59,7 +59,8 @@ static inline size_t qb__tiles_data(const qb__tiles_sizes *n) {
 }
 
 static inline size_t qb__tiles_images(const qb__tiles_sizes *n) { return (size_t)n->groups * n->pixels * n->lanes; }
-/* With one slice before the first and one after the last, if other stacks have them. */
+/* Floats of all images. With `edges` there is one more slice before the first and one after the last, from other
+ * stacks. */
 static inline size_t qb__tiles_x(const qb__tiles_sizes *n, bool edges) {
     return qb__tiles_images(n) + (edges ? 2 * n->pixels : 0);
 }

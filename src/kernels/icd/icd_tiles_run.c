@@ -105,7 +105,7 @@ static qb_status pick(qb__icd_on_device *s, int turn, bool joined, const bool *s
                              s->schedule.batches * qb__tiles_spots(&s->n) * sizeof *s->host_picked);
 }
 
-/* To lanes, in blocks of views. */
+/* Loads the data and converts them to lanes, in blocks of views. */
 static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, float scale) {
     const qb__tiles_sizes *n = &s->n;
     const size_t view_floats = (size_t)n->slices * (size_t)n->columns;

@@ -81,7 +81,7 @@ FUNCTION bool is_above(GLOBAL const float *fans, qb_run run, int m, float plane0
     return fmax(FMA(plane0, fan[2], fan[0]), FMA(plane0 + (float)(PLANES - 1), fan[2], fan[0])) > b;
 }
 
-/* To half an ulp, because it is multiplied by a tile's length. */
+/* 1 / a, accurate to half an ulp, because the result is multiplied by a tile's length. */
 FUNCTION float inverse_of(float a) {
     const float r = RECIPROCAL(a);
     return FMA(FMA(-a, r, 1.0f), r, r);

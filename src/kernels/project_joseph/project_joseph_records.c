@@ -127,7 +127,7 @@ static double apart(const course *a, const course *b, double from, double to) {
     return fabs(first) < fabs(end) ? first : end;
 }
 
-/* What a block of views comes to. */
+/* Results for a block of views. */
 typedef struct making {
     int32_t (*runs[2])[4]; /* runs of each axis */
     size_t room[2], count[2];
@@ -135,7 +135,7 @@ typedef struct making {
     qb_status status;
 } making;
 
-/* Of one view and axis. */
+/* Adds the runs of one view and axis. */
 static qb_status add_runs(making *m, const qb_grid *grid, const course *at, size_t columns, int axis, size_t view) {
     const double last = (double)(grid->n[axis] - 1);
     for (size_t c = 0; c < columns;) {
@@ -228,7 +228,7 @@ out:
     qb__free(at);
 }
 
-/* What the blocks have found, one behind another. */
+/* Joins the results of the blocks in order. */
 static qb_status join(const blocks *b, making *all) {
     qb__joseph_records *r = b->r;
     size_t count = 0;

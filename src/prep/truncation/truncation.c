@@ -48,7 +48,7 @@ qb_status qb__truncation_of(const qb_geometry *g, qb__truncation *ends) {
             most[i] = fmax(most[i], side[i]);
         }
     }
-    /* By the criterion for half fans: qb__half_fan_of(), qb__cone_weights. */
+    /* The criterion is that of half fans in qb__half_fan_of() and qb__cone_weights. */
     const double least = g->beam == QB_BEAM_CONE ? 0.05 : fmax(0.05, 2 / (double)g->columns);
     const bool off = fabs(mean[0] - mean[1]) > least * (mean[0] + mean[1]) && turns_fully(g, &status);
     if (off) ends->count[mean[1] < mean[0]] = false;

@@ -30,7 +30,7 @@ size_t qb__buffers_lanes(const qb__icd_ask *ask, const int *values) {
     return 1;
 }
 
-/* For two passes. */
+/* Sweeps per equit: a sweep has two passes, each over SHARE percent of the SuperVoxels. */
 size_t qb__buffers_sweeps(const int *values) { return qb__larger(1, 50 / (size_t)values[QB__BUFFERS_SHARE]); }
 
 static size_t left_of(const qb__buffers_sizes *n, size_t places) {

@@ -21,7 +21,7 @@ typedef struct qb__supervoxels {
     double *amount;  /* [slice][count] change at the last visit */
     bool *visited;   /* [pass][slice][count] in the current sweep */
     size_t places;   /* most places of a batch */
-    size_t *fewer;   /* [slice] number of these that it takes */
+    size_t *fewer;   /* [slice] number of SuperVoxels in a batch of this slice */
     double *cost;    /* [slice] after its last sweep; infinite before the first */
     int share,
         least; /* percent of all that a sweep takes; percent of a batch below which the rest of a colour is left out */

@@ -40,12 +40,12 @@ size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem 
 /* True if such a slab has more floats than 32 bits can count, which needs a slower forward kernel. */
 bool qb__joseph_is_wide(const qb__joseph_problem *problem, size_t slices);
 
-/* Where numbers are in a slab or block: `used` of them from float `front` of lines of `line` floats on, in across x
- * down lines, of which `edge` at each end of both directions are empty. */
+/* Layout of a slab or block. Lines have `line` floats, of which `used` from float `front` on hold numbers. There are
+ * across x down lines; `edge` lines at each end of both directions are empty. */
 typedef struct qb__joseph_shape {
     int32_t line, front, used, across, down, edge;
 } qb__joseph_shape;
-/* Bytes for the whole volume, or for all views. */
+/* The layout of the whole volume, or of the rays of all views. */
 void qb__joseph_shape_of(const qb__joseph_problem *problem, bool volume, qb__joseph_shape *shape);
 
 /* QB_UNSUPPORTED, with the reason, for a problem that unusable() accepts but that cannot be planned: for a curved

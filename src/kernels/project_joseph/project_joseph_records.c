@@ -171,8 +171,8 @@ static qb_status add_runs(making *m, const qb_grid *grid, const course *at, size
     return QB_OK;
 }
 
-/* How far apart a column's rows are in the tiles that it meets, at the nearest, and how much its rays climb there
- * from plane to plane at most, in what is added to the volume to make tiles of it, too. */
+/* Updates the smallest distance of a column's rows in the tiles that the column crosses, and the largest rise of its
+ * rays from plane to plane there. The volume counts with the slices that complete its last tile. */
 static void look_at_rows(making *m, const qb_grid *grid, const course *c, const qb__joseph_tile *tile) {
     const double top = (double)qb__round_up(grid->n[2], tile->slices);
     const double near = c->r0 + c->first * c->dr, far = c->r0 + c->last * c->dr;
@@ -185,7 +185,8 @@ static void look_at_rows(making *m, const qb_grid *grid, const course *c, const 
     }
 }
 
-/* Floats of a column that a tile may read, and how many columns of them fit: none, where that is too much. */
+/* Sets the window (floats of a column that a tile may read) and the number of columns that are copied; both are 0 if
+ * they are too large for local memory. */
 static void plan_window(qb__joseph_records *r, const making *m, double columns, const qb__joseph_tile *tile) {
     enum { MOST = 28 * 1024 };
     const double across = (double)(tile->slices - 1) + m->climb * (double)(tile->planes - 1);

@@ -88,8 +88,8 @@ def test_a_device_weighs_the_same(good, tmp_path, verb):
     if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
     scan = spoil(good / "s.h5", tmp_path, block)
-    images = [image_of(verb, scan, tmp_path / "v.npy", "--iterations", 8, "--device", device) for device in ("cpu", "opencl")]
-    assert images[1] == pytest.approx(images[0], abs=2e-3 * TRUTH)
+    images = [image_of(verb, scan, tmp_path / "v.npy", "--iterations", 4, "--device", device) for device in ("cpu", "opencl")]
+    assert images[1] == pytest.approx(images[0], abs=1e-4 * TRUTH)  # from the 7th to the 10th iteration of cgls rounding grows
 
 
 @pytest.mark.parametrize("verb", ["fbp", "sirt", "cgls"])

@@ -127,7 +127,7 @@ def test_parallel_stopped_and_volume(tmp_path):
     (tmp_path / "v.txm").write_bytes(compound(made))
     np.save(tmp_path / "w.npy", volume)
     assert qb_json("compare", "v.txm", "w.npy", cwd=tmp_path)["max_abs"] == 0
-    assert qb_json("info", "v.txm", cwd=tmp_path)["pixel_size_mm"] == pytest.approx(0.002)
+    assert qb_json("info", "v.txm", cwd=tmp_path)["voxel_mm"] == pytest.approx([0.002] * 3)
 
 
 BROKEN = {

@@ -89,6 +89,7 @@ static qb_status serve_source(cli *c, view_serve_fn *serve) {
         status = view_serve(c, serve, &(view_shown){.lane = lane, .answer = answer, .over = has_failed, .user = &o});
     o.cancel = 1; /* nobody waits for views any more */
     pthread_join(thread, NULL);
+    c->options = o.c.options; /* the caller frees the texts that the thread has set, such as the axis */
     if (status == QB_OK && o.status != QB_OK && o.status != QB_CANCELLED) status = complain(o.status, "%s", o.words);
     view_recon_close(o.recon);
     view_live_close(o.live);

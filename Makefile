@@ -2,7 +2,8 @@
 # make          build a release into build/
 # make demo     from a fresh machine to a picture
 # make check    tests of under a minute, where a release is built
-# make test     every test that needs nothing but this folder and the system's packages
+# make test     every test that needs nothing but this folder and the system's packages, with cases drawn by chance
+# make test-all the same with every case: some hours
 # make test-peers   beside other programs, and CUDA sources compiled for every chip: fetched into build-peers/
 # make wheel    the Python wheel for PyPI, in build-wheel/dist (libraries from Debian's sources, zig from PyPI)
 # make test-python   that wheel in empty environments of several Pythons
@@ -13,7 +14,7 @@ PREFIX ?= /usr/local
 CMAKE_ARGS ?=
 TARGET ?= product # of CMake: `all` builds the test programs too
 
-.PHONY: all demo check test test-peers test-faults wheel test-python fuzz asan bench install clean packages
+.PHONY: all demo check test test-all test-peers test-faults wheel test-python fuzz asan bench install clean packages
 
 all: packages
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS) >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -30,6 +31,9 @@ check:
 	@scripts/test.sh check
 
 test:
+	@scripts/test.sh test
+
+test-all:
 	@scripts/test.sh all
 
 test-peers:

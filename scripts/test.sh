@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test.sh check|all|peers: the three tiers of tests (make check, make test, make test-peers).
+# test.sh check|test|all|peers: the tiers of tests (make check, make test, make test-all, make test-peers).
 # check   under a minute: floors; unit and property tests with few trials, some of the command.
-# all     builds with everything, with no optional library and under the sanitizers; every test that
-#         needs nothing but the packages of install-packages.sh.
+# test    builds with everything, with no optional library and under the sanitizers; every test that needs nothing but
+#         the packages of install-packages.sh, each with cases that QB_SEED draws.
+# all     the same, with every case: hours.
 # peers   other programs and NVIDIA's compiler, from PyPI into build-peers/; the Python wheel, in build-wheel/.
 # The last lines say what was skipped and why, then `N passed, N failed, N skipped`.
 set -eu
 cd "$(dirname "$0")/.."
-tier=${1:-all}
+tier=${1:-test}
 jobs=$(nproc)
 results=$(mktemp -d)
 # A second try of a random test is one of the same cases.
@@ -101,7 +102,7 @@ check)
     step "calls" python3 scripts/check-floors.py --calls
     QB_QUICK=1 run release build -L check
     ;;
-all)
+test | all)
     scripts/install-packages.sh test
     step "floors" python3 scripts/check-floors.py
     step "words" python3 scripts/check-words.py
@@ -111,6 +112,8 @@ all)
     step "build without optional libraries" bare
     step "build with sanitizers" configure build-asan -DQB_SANITIZE=ON -DQB_TEST_CACHE="$PWD/build/kernel-cache"
     with_clang
+    # Drawn from the cases of each test; of eight slow tests one.
+    [ "$tier" = all ] || export QB_QUICK=1 QB_SLOW=8
     run release build -LE peers
     # Behind the release: what a driver compiled is kept, and a driver is slow under the sanitizers. The order of
     # libraries is left alone: tests preload calls that fail. What tests kernels alone, or a device's memory alone,
@@ -118,7 +121,7 @@ all)
     # was opened in mid-run, where they begin 16 bytes into a page, for glibc 2.19's, whose place it then reads from
     # numbers of its own, and dies of it: by chance, in whatever run has a driver. use_sigaltstack=0: a driver built on LLVM
     # gives the thread that opens it a signal stack of its own, which the sanitizer would unmap when the thread ends.
-    UBSAN_OPTIONS=print_stacktrace=1 QB_QUICK=1 LSAN_OPTIONS="suppressions=$PWD/tests/leaks:print_suppressions=0" \
+    UBSAN_OPTIONS=print_stacktrace=1 QB_QUICK=1 QB_SLOW= LSAN_OPTIONS="suppressions=$PWD/tests/leaks:print_suppressions=0" \
         ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:verify_asan_link_order=0:intercept_tls_get_addr=0:use_sigaltstack=0 \
         run sanitizers build-asan -LE "peers|kernels"
     ;;
@@ -132,7 +135,7 @@ peers)
     step "the Python wheel" scripts/test-python.sh build-wheel
     ;;
 *)
-    echo "usage: test.sh check|all|peers" >&2
+    echo "usage: test.sh check|test|all|peers" >&2
     exit 2
     ;;
 esac

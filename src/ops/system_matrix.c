@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/curve.h"
@@ -198,6 +199,7 @@ static void keep_run(void *context, size_t task, int worker) {
     const size_t stride = m->footprints.stride, entries = m->footprints.taps * stride;
     qb__icd_column column = {.tap = (float *)(void *)k->scratch[worker]};
     column.first = (int32_t *)(void *)(column.tap + entries);
+    if (qb__cancelled(m->env)) return;
     for (size_t slot = task * RUN; slot < qb__smaller((task + 1) * RUN, k->count); slot++) {
         compute(m, k->pixels[slot], &column);
         for (size_t v = 0; v < stride; v++) m->first[slot * stride + v] = (uint16_t)column.first[v];
@@ -241,6 +243,7 @@ qb_status qb__system_matrix_fill(qb__system_matrix *m, const uint32_t *pixels, s
     QB__TRY(qb__alloc((size_t)threads, sizeof *k.scratch, &k.scratch));
     for (int i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__icd_scratch_bytes(&m->footprints), 1, &k.scratch[i]));
     qb__pool_for(pool, qb__ceil_div(count, RUN), keep_run, &k);
+    status = qb__check_cancel(m->env);
 out:
     for (int i = 0; k.scratch && i < threads; i++) qb__free(k.scratch[i]);
     qb__free(k.scratch);

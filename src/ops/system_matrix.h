@@ -4,6 +4,7 @@
 
 #include "base/pool.h"
 #include "cpu/icd/icd.h"
+#include "quickbeam/env.h"
 #include "quickbeam/geometry.h"
 #include "quickbeam/recon.h"
 
@@ -22,6 +23,7 @@ typedef struct qb__system_matrix {
     float *scale;    /* [slot] scale of the bytes */
     uint8_t *bytes;  /* [slot][taps][stride], entries in 8 bits; NULL if `floats` is used */
     float *floats;
+    const qb_env *env;    /* cancels the computation of columns, set by the caller; NULL = none */
     const char *cache;    /* folder for kept columns, set by the caller; NULL = none */
     bool cached;          /* the columns were read from there */
     char cache_told[400]; /* warning about the cache; "" = none */
@@ -39,7 +41,7 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
 size_t qb__system_matrix_bytes(const qb__system_matrix *matrix, qb_mbir_matrix kind, size_t pixels);
 /* Allocate the columns of these pixels, as bytes or floats: QB_NO_MEMORY with the amount and the remedy. */
 qb_status qb__system_matrix_room(qb__system_matrix *matrix, qb_mbir_matrix kind, const uint32_t *pixels, size_t count);
-/* Compute the columns; callers that keep a matrix use qb__matrix_keep (ops/matrix_cache.h). */
+/* Compute the columns; QB_CANCELLED if the run is cancelled meanwhile. Callers that keep a matrix use qb__matrix_keep (ops/matrix_cache.h). */
 qb_status qb__system_matrix_fill(qb__system_matrix *matrix, const uint32_t *pixels, size_t count, qb__pool *pool);
 /* The `fetch` of qb__icd_problem; its store is the matrix. */
 void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel, const qb__icd_column *column);

@@ -3,7 +3,8 @@
 import os
 import random
 
-CASES = 1 # of a test, where QB_QUICK=1: QB_SEED says which
+# With QB_QUICK=1 one case of each test is drawn, and none that is marked slow. QB_SLOW=N adds slow ones: the commands of
+# the pages, which build on one another, and one case of every N-th slow test. QB_SEED says which.
 
 
 def pytest_configure(config):
@@ -11,21 +12,26 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "in_order: cases that need those before them")
 
 
-def cases_of(items):
+def tests_of(items, slow):
+    """The cases of each test, slow ones or the others."""
     tests = {}
     for item in items:
-        if not item.get_closest_marker("slow"):
+        if bool(item.get_closest_marker("slow")) == slow:
             name = item.nodeid if item.get_closest_marker("in_order") else item.nodeid.split("[")[0]
             tests.setdefault(name, []).append(item)
-    return tests
+    return list(tests.values())
 
 
 def pytest_collection_modifyitems(config, items):
-    if os.environ.get("QB_QUICK") == "1":
-        dice = random.Random(os.environ.get("QB_SEED", "0"))
-        chosen = {item for cases in cases_of(items).values() for item in dice.sample(cases, min(CASES, len(cases)))}
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = [item for item in items if item in chosen]
+    if os.environ.get("QB_QUICK") != "1":
+        return
+    dice, share = random.Random(os.environ.get("QB_SEED", "0")), int(os.environ.get("QB_SLOW") or 0)
+    chosen = {dice.choice(cases) for cases in tests_of(items, slow=False)}
+    for cases in tests_of(items, slow=True) if share else []:
+        if cases[0].get_closest_marker("in_order") or dice.randrange(share) == 0:
+            chosen.add(dice.choice(cases))
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
 
 
 def pytest_make_parametrize_id(val):

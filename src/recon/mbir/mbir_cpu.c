@@ -14,6 +14,7 @@
 static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const qb__icd_settings *settings,
                           size_t slices, qb__icd_stack **stack) {
     const qb_mbir_matrix kind = matrix == &d->m->matrix ? d->m->kind : QB_MATRIX_FLY;
+    matrix->env = d->run->env;
     qb_status status = qb__icd_stack_create(matrix, kind, settings, slices, d->run->pool, stack);
     if (matrix->cache_told[0]) qb__warn(d->run->env, "%s" QB__CODE("matrix-cache"), matrix->cache_told);
     matrix->cache_told[0] = '\0'; /* warn only once */

@@ -120,10 +120,15 @@ test | all)
     # gains nothing here. intercept_tls_get_addr=0: the leak checker of GCC 12 takes a thread's variables of a library that
     # was opened in mid-run, where they begin 16 bytes into a page, for glibc 2.19's, whose place it then reads from
     # numbers of its own, and dies of it: by chance, in whatever run has a driver. use_sigaltstack=0: a driver built on LLVM
-    # gives the thread that opens it a signal stack of its own, which the sanitizer would unmap when the thread ends.
+    # gives the thread that opens it a signal stack of its own, which the sanitizer would unmap when the thread ends. The longest
+    # tests, half of the time of all, are for make test-all.
+    longest="mbir|mbir_(cone|defaults|masked|fan|fit|reference)|hardening_(fit|two)|cone_(axis|height)|(fbp|fdk|project|ranks)_devices"
+    longest="$longest|grid|ranks|docs|cluster|angle_gaps|fdk|view_reconstruct|resume|resume_slabs|zingers|lost|real|values|tv|opposite_views"
+    longest="cli\.($longest)|unit\.(interrupted_device|jobs|tensor_misuse|tensor_zeroed|center)"
+    [ "$tier" = test ] || longest=none
     UBSAN_OPTIONS=print_stacktrace=1 QB_QUICK=1 QB_SLOW= LSAN_OPTIONS="suppressions=$PWD/tests/leaks:print_suppressions=0" \
         ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:verify_asan_link_order=0:intercept_tls_get_addr=0:use_sigaltstack=0 \
-        run sanitizers build-asan -LE "peers|kernels"
+        run sanitizers build-asan -LE "peers|kernels" -E "^($longest)\$"
     ;;
 peers)
     scripts/install-packages.sh peers

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import fails, qb, qb_json, write_scan
+from qbtest import fails, qb, qb_json, slow, write_scan
 
 tifffile = pytest.importorskip("tifffile")
 LINES = np.ones((6, 5, 8), np.float32)
@@ -176,6 +176,7 @@ def test_a_scan_that_its_writer_has_locked(tmp_path):
     assert qb_json("info", tmp_path / "w.h5")["views"] == 6
 
 
+@slow
 def test_a_lock_that_another_program_holds(tmp_path):
     """It is waited for some seconds, and then the work goes on without it."""
     scan = write_scan(tmp_path / "s.h5", LINES, np.arange(6) * 30.0, quantity="line_integral")

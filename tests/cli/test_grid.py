@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from qbtest import fails, qb, qb_json, read_h5, read_mha
+from qbtest import fails, qb, qb_json, read_h5, read_mha, slow
 
 SCAN = ["--sod", "500", "--sdd", "800"]
 GRID = ["--size", "40,36,20", "--voxel", "0.8", "--offset", "3.2,-1.6,4"]
@@ -200,6 +200,7 @@ def ball_of(path):
     return volume[np.sqrt(sum(a ** 2 for a in at)) < 8].mean() / 0.02, np.array(wide)
 
 
+@slow
 @pytest.mark.parametrize("beam", ["parallel", "cone"])
 def test_pixels_that_are_not_square(tmp_path, beam):
     """A ball seen by the pixels of a geometry file has its value and its shape by --pixel-size U,V."""

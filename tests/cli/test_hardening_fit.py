@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qbtest import fails, instead, opencl, qb, qb_json
+from qbtest import fails, few, instead, opencl, qb, qb_json
 
 # NIST's mass attenuation of aluminium (cm2/g) at these energies (keV), times 2.699 g/cm3, in 1/mm; and a filtered tube's share of each.
 ENERGY = np.array([20, 30, 40, 50, 60, 80, 100, 120])
@@ -85,7 +85,7 @@ def middle(volume):
     return volume[len(volume) // 2][np.hypot(x, y) < 0.2 * volume.shape[-1]]
 
 
-@pytest.mark.parametrize("verb,photons", [("fbp", 0), ("fdk", 4e6), ("sirt", 0)])
+@pytest.mark.parametrize("verb,photons", few(("fbp", 0), ("fdk", 4e6), others=[("sirt", 0)]))
 def test_a_tube(tmp_path, verb, photons):
     """A disc of aluminium under a tube comes back as one at 60 keV, 0.075/mm, and even: as it was without the tube."""
     beam = VERBS["fdk"] if verb == "fdk" else []

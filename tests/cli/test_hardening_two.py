@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qbtest import fails, opencl, qb, qb_json
+from qbtest import fails, opencl, qb, qb_json, slow
 
 WATER = 0.02059  # 1/mm at 60 keV, NIST
 CONE = ["--sod", 400, "--sdd", 600]
@@ -50,6 +50,7 @@ def test_inserts(tmp_path, beam, dense, factor):
     assert "warning" not in said and "above 0.0" in said
 
 
+@slow
 def test_counts_lines_and_methods(opencl, tmp_path):
     """Counts with noise, line integrals, iterations and a device: the shadow goes in each."""
     simulate(tmp_path, "parallel", "al", 96, 120, photons=3e5)

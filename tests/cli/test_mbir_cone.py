@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conebeam import Circle, integrals
-from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, fails, fault, killed, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
+from qbtest import fails, fault, killed, MPIRUN, NO_RANKS, opencl, QB, qb, qb_json, RANKS_ENV, slow  # noqa: F401 (opencl is a fixture)
 
 CIRCLE = ["--sod", 20, "--sdd", 34]
 WATER = 0.02
@@ -182,6 +182,7 @@ def foam(tmp_path_factory):
     return scan
 
 
+@slow
 def test_vectors_in_the_hosts_memory_change_no_bit(foam, opencl, tmp_path):  # noqa: F811
     """A device without room for all keeps two volumes and a block of views, and the others pass through it: also the image and the weights
     that were given, and views that are more in a step than in a block."""

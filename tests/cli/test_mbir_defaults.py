@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import few, qb, qb_json
+from qbtest import few, qb, qb_json, slow
 
 WINDOWS = [f"{name}:{cut}" for name in ("hann", "hamming", "shepp-logan", "cosine") for cut in (1, 0.7, 0.5)]
 
@@ -104,6 +104,7 @@ def test_limited_angles(limited, tmp_path):
     assert [w[-15:] for w in report["warnings"]] == ["[limited-angle]"]
 
 
+@slow
 def test_what_has_not_converged_is_said(limited, tmp_path):
     """As before: 40 equits from filtered back-projection. The forecast is within a factor of four of what the cost falls after it."""
     scan, truth = limited

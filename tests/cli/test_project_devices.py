@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from qbtest import QUICK, Shim, fails, few, leftovers, opencl, provenance_h5, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
+from qbtest import fails, few, leftovers, opencl, provenance_h5, qb, qb_json, QUICK, read_h5, Shim, slow  # noqa: F401 (opencl is a fixture)
 
 CIRCLE = ("--sod", 200, "--sdd", 300)
 KERNELS = {"project_joseph.alu": 5e-5, "project_joseph.texture": 6e-3}
@@ -128,6 +128,7 @@ def test_least_squares_where_less_is_free_than_was_said(opencl, tall, tmp_path):
 FAN = ("--geometry", "cone", "--sod", 90, "--sdd", 140, "--pixel-size", 0.8)
 
 
+@slow
 @pytest.mark.parametrize("slices,beam", [(3, ()), (1, FAN)], ids=["parallel", "fan"])
 def test_few_slices_are_done_one_by_one(opencl, tmp_path, slices, beam):
     """What the CPU gives, and the kernel for tall volumes, where that is named; and in slabs and blocks of views."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qbtest import NO_RANKS, QB, SANITIZED, Shim, few, opencl, qb  # noqa: F401 (opencl is a fixture)
+from qbtest import few, NO_RANKS, opencl, QB, qb, SANITIZED, Shim, slow  # noqa: F401 (opencl is a fixture)
 from test_ranks import numbers, only, provenance, ranks, said
 
 pytestmark = pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
@@ -125,6 +125,7 @@ def test_who_carries_volumes(tmp_path):
     assert any("NCCL cannot send" in line for line in said(done)) and not (tmp_path / "none.npy").exists()
 
 
+@slow
 def test_devices_with_less_room(opencl, cone, tmp_path):
     """The least of all is what ranks look for slabs and blocks with, and where one device has none for filtering no device filters:
     the plan, and the bits, of ranks that all have the least."""
@@ -203,6 +204,7 @@ def test_iterations(opencl, scan, long_cone, tmp_path, verb, n, beam, how):
         assert all(share["convergence"][what] == pytest.approx(came, rel=1e-9) for share in shares)
 
 
+@slow
 def test_iterations_where_a_device_is_lost_or_too_small(opencl, long_cone, tmp_path):
     """All end with the words of the one that it was; the others do not wait for it."""
     shim = Shim(tmp_path)
@@ -261,6 +263,7 @@ def test_what_they_cannot_share(opencl, scan, tmp_path):
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("out")]
 
 
+@slow
 @pytest.mark.skipif(SANITIZED, reason="their copies take longer than MPI's")
 def test_what_containers_forbid(opencl, tmp_path):
     """Where MPI cannot copy from process to process, what passes gets on only while it is asked about: it does not take ten

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import CHROMIUM, Browser
-from qbtest import QB, devices, fails, qb
+from qbtest import QB, devices, fails, qb, slow
 from viewing import READY, SETTLED, Server, stays_as_it_is
 
 pytestmark = pytest.mark.skipif(not (Path(QB).parent / "libquickbeam_view.so").exists(), reason="built without libwebsockets")
@@ -204,6 +204,7 @@ def test_the_command_runs_where_it_may(scans, tmp_path):
         assert other.end() == 0
 
 
+@slow
 def test_a_slice_by_tv(scans, tmp_path):
     """Of its own row: what qb tv makes of that row. The other planes, and tv of none, are those of qb fbp."""
     path, other = scans["fbp"][0], ["--rings", "sort"]

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, circle, fails, opencl, qb, qb_json, sinogram, smallest_cap, write_scan  # noqa: F401
+from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, circle, fails, opencl, qb, qb_json, sinogram, smallest_cap, write_scan, slow  # noqa: F401
 
 PHOTONS, MU = 20000, 0.02
 
@@ -425,6 +425,7 @@ def test_in_time_all_ways(tmp_path, verb):
     assert error(got, want) < 0.15 * error(spoilt, want)
 
 
+@slow
 def test_in_time_bits_do_not_depend_on_the_cut(tmp_path, big, opencl):  # noqa: F811
     """Of 48 rows, 128 columns and 64 views: edges move by up to 3.1 columns, so the last ones are cut off."""
     folder, how, _ = big

@@ -59,7 +59,7 @@ static size_t distance(const char *a, const char *b) {
     return row[n];
 }
 
-/* What does for a verb what an option of other verbs does. */
+/* What the verb offers in place of an option that only other verbs have; NULL: nothing. */
 static const char *remedy_of(const verb *of, const char *flag) {
     static const struct {
         qb_status (*of)(cli *c);
@@ -86,7 +86,8 @@ static qb_status unknown(cli *c, const char *dashes, const char *flag) {
     if (dashes[1] && strcmp(c->verb->name, "view") == 0 && (is_option_of("fbp", flag) || is_option_of("fdk", flag)))
         return complain(QB_BAD_ARGUMENT, "--%s is an option of qb view --reconstruct: give --reconstruct, too", flag);
     const size_t length = strlen(flag);
-    size_t least = !dashes[1] ? 0 : length < 4 ? length : 4; /* nothing is close to a letter */
+    /* No option name is close to a single letter, so none is suggested for "-x". */
+    size_t least = !dashes[1] ? 0 : length < 4 ? length : 4;
     for (const section *s = c->verb->sections; s->table; s++) {
         for (const qb_param *row = s->table; row->name; row++) {
             size_t d = distance(flag, row->name);
@@ -98,7 +99,7 @@ static qb_status unknown(cli *c, const char *dashes, const char *flag) {
                     closest ? "; did you mean --" : "", closest ? closest : "", closest ? "?" : "");
 }
 
-/* Behind the items that the list has. */
+/* Appends one item to the value of a list option; items are separated by line ends. */
 static qb_status add_item(const qb_param *row, void *target, const char *value) {
     const char *had = *(char **)((char *)target + row->offset);
     if (!had || !value) return qb_param_set(row, target, value);
@@ -127,7 +128,7 @@ qb_status give_option(cli *c, const qb_param *row, void *target, const char *val
     return again && row->type == QB_PARAM_LIST ? add_item(row, target, value) : qb_param_set(row, target, value);
 }
 
-/* "-center": the letter would be another option, or none, and the rest its value. */
+/* Refuses "-center": read as single-letter options it would be "-c" with the value "enter". */
 static qb_status check_dashes(cli *c, const char *word) {
     char name[64];
     void *target;
@@ -138,7 +139,8 @@ static qb_status check_dashes(cli *c, const char *word) {
     return complain(QB_BAD_ARGUMENT, "%.*s has one dash: give --%s", (int)n + 1, word, name);
 }
 
-/* One flag at argv[i], its value behind = or in the next word; *i moves past what was used. */
+/* Takes one flag at argv[i]. Its value stands behind "=" or is the next word; *i moves to the last word that was
+ * used. */
 static qb_status take_flag(cli *c, int argc, char **argv, int *i) {
     const char *word = argv[*i];
     char name[64];

@@ -33,7 +33,8 @@ extern const qb_param info_params[];
 typedef struct compare_options {
     size_t struct_size;
     char *dataset;
-    qb_numbers max_rel_l2, max_rmse; /* none: no limit; 0 is one */
+    /* Largest difference that is accepted; no value given: no limit. 0 is a limit, too */
+    qb_numbers max_rel_l2, max_rmse;
     bool any_quantity;
 } compare_options;
 extern const qb_param compare_params[];
@@ -69,7 +70,7 @@ typedef struct sweep_options {
 } sweep_options;
 extern const qb_param sweep_params[];
 
-/* One place for all; a verb uses the sections that it names. */
+/* The options of all verbs. A verb uses the sections that its row names. */
 typedef struct options {
     run_options run;
     qb_scan_options scan;
@@ -99,30 +100,30 @@ typedef struct options {
 typedef struct section {
     const char *title;
     const qb_param *table;
-    size_t offset, size; /* of its struct in options */
+    size_t offset, size; /* Offset and size of the section's struct within `options` */
 } section;
 
 enum { SECTIONS_MAX = 10, ARGUMENTS_MAX = 8, GIVEN_MAX = 128 };
 
 typedef struct cli cli;
 
-/* What a verb can do besides. */
+/* What a verb can do: flags of verb.abilities. */
 enum {
-    ON_DEVICES = 1, /* has work for a device; others refuse one that is named */
-    PLANS = 2,      /* --dry-run shows what it would do */
-    WRITES = 4,     /* has an output; what is saved besides appears together with it */
-    SHARES = 8,     /* can be one job of several processes */
+    ON_DEVICES = 1, /* The verb can compute on a device; other verbs refuse a named device */
+    PLANS = 2,      /* --dry-run shows what the verb would do */
+    WRITES = 4,     /* The verb has an output; its sidecar files appear together with the output */
+    SHARES = 8,     /* The verb can run as one job of several processes */
 };
 
 typedef struct verb {
     const char *name;
-    const char *arguments; /* "SCAN -o OUT" */
+    const char *arguments; /* Arguments as the usage line shows them: "SCAN -o OUT" */
     const char *summary;
     const char *example;
-    int fewest, most; /* positional arguments */
+    int fewest, most; /* Smallest and largest number of positional arguments */
     unsigned abilities;
     qb_status (*run)(cli *c);
-    section sections[SECTIONS_MAX]; /* ends with an empty one */
+    section sections[SECTIONS_MAX]; /* The list ends with an empty section */
 } verb;
 
 struct cli {
@@ -130,48 +131,52 @@ struct cli {
     options options;
     int count;
     const char *argument[ARGUMENTS_MAX];
-    char *command; /* what to type to do this again; command.c */
+    char *command; /* The command line that repeats this run; made by command.c */
     size_t command_bytes;
-    FILE *words;                      /* while it is put together */
-    bool lost;                        /* some of it, for want of memory */
-    const qb_param *given[GIVEN_MAX]; /* options that were given, those of the command line first */
-    int given_count, by_flags;        /* of all; of the command line, once a configuration is read */
-    char *config;                     /* what --save-config writes; NULL = it is not given */
-    const char *reads[2];             /* of env */
+    FILE *words;                      /* Stream into `command`, open while `command` is written */
+    bool lost;                        /* Part of `command` is missing because memory ran out */
+    const qb_param *given[GIVEN_MAX]; /* Options that were given; those of the command line come first */
+    /* Number of all options in `given`; number of those from the command line, set before a configuration is read */
+    int given_count, by_flags;
+    char *config;         /* Text that --save-config writes; NULL: the option is not given */
+    const char *reads[2]; /* Files that env.reads lists: input files of the command itself */
     qb_sidecar writes[5];
     qb_env env;
-    char *result;             /* JSON object for stdout, when --json */
-    struct html_report *page; /* what --report gathers; NULL = it is not given */
-    struct sweep *sweep;      /* what --sweep does; NULL = it is not given */
-    bool crop, cropping;      /* --size object is given; the object is looked for */
+    char *result;             /* JSON object that --json prints on stdout */
+    struct html_report *page; /* Data that --report collects; NULL: the option is not given */
+    struct sweep *sweep;      /* State of --sweep; NULL: the option is not given */
+    /* crop: --size object is given; cropping: the run that looks for the object is going on */
+    bool crop, cropping;
 };
 
 extern const verb verbs[];
 const verb *find_verb(const char *name);
 
-/* args.c: argv[2..] -> c->options and c->argument, by the verb's tables. */
+/* args.c: reads argv[2..] into c->options and c->argument, by the verb's tables. */
 qb_status parse_arguments(cli *c, int argc, char **argv);
-/* One option. Lists add up within the command line and within the configuration; anything else that is given twice
- * there is refused. What the command line gives, the configuration does not. */
+/* Sets one option. A list option may be given several times, on the command line or in the configuration; any other
+ * option may be given once in each. Where both give an option, the command line wins. */
 qb_status give_option(cli *c, const qb_param *row, void *target, const char *value);
-/* The row of an option among the verb's sections, by its name or, with name NULL, its letter; and the struct that it sets. */
+/* The row of an option in the verb's sections, found by its name, or by its letter where name is NULL; *target becomes
+ * the struct that the row sets. */
 const qb_param *find_row(cli *c, const char *name, char letter, void **target);
 qb_status init_options(cli *c);
 void clear_options(cli *c);
 
-/* command.c: what was given joins c->command, by a flag, a configuration file, or as an argument. */
+/* command.c: appends an option or an argument to c->command, whether it comes from a flag or from a configuration
+ * file. */
 void command_option(cli *c, const qb_param *row, const char *value);
 void command_argument(cli *c, const char *word);
 qb_status command_end(cli *c);
 
 /* config.c */
 qb_status read_config(cli *c, const char *path);
-/* One option as a configuration says it. */
+/* Sets one option from a line of a configuration. */
 qb_status set_from_config(cli *c, const char *name, const char *value);
-/* sv-mbirct's BASE.reconparams in the place of a configuration. */
+/* Reads sv-mbirct's BASE.reconparams as a configuration. */
 bool is_mbirct_config(const char *path);
 qb_status read_mbirct_config(cli *c, const char *path, FILE *file);
-char *print_config(const cli *c); /* what --save-config writes; NULL: no memory */
+char *print_config(const cli *c); /* Text that --save-config writes; NULL: out of memory */
 
 /* help.c */
 void print_usage(FILE *out);
@@ -179,72 +184,77 @@ void print_help(const verb *v, FILE *out);
 void print_option(const qb_param *row, FILE *out);
 void print_rows(const qb_param *table, FILE *out);
 
-/* What the code of a warning means; false when there is no such code. */
+/* Prints what a warning code means; false where there is no such code. */
 bool print_warning_help(const char *code, FILE *out);
 
-/* pages.c: the help of all verbs as another page, by its flag: --man, --bash, --zsh or --markdown. Is there one? `out` NULL only asks. */
+/* pages.c: prints the help of all verbs as one page, chosen by its flag: --man, --bash, --zsh, --markdown or
+ * --warnings. False where there is no such page. With `out` NULL nothing is printed: the call only asks whether the
+ * page exists. */
 bool print_page(const char *flag, FILE *out);
 
 /* terminal.c: logging, progress, interruption */
 void open_terminal(cli *c);
-/* A refusal of an option comes before warnings that have nothing to do with it: from hold_warnings() on they wait. tell_warnings()
- * prints them, unless the status is a wrong use of the command or the refusal says the same. */
+/* A refused option is reported without warnings that have nothing to do with it. Therefore warnings are held back after
+ * hold_warnings(). tell_warnings() prints them, except where the status means wrong usage or the error message says the
+ * same. */
 void hold_warnings(void);
 void tell_warnings(qb_status status);
-/* The warnings so far, as "warnings" of a result. */
+/* Moves the warnings so far into `object` as "warnings". */
 void add_warnings(cJSON *object);
-/* A copy of them. */
+/* Copies the warnings so far into `object`; they stay for add_warnings(). */
 void show_warnings(cJSON *object);
 void finish_progress(void);
 
-/* report.c: what stands under a name; 0 and "" where nothing of the kind does. */
+/* report.c: the number or text of the field `name`; 0 or "" where the field is missing or has another type. */
 double number(const cJSON *object, const char *name);
 const char *text(const cJSON *object, const char *name);
 
-/* patience.c: until work has had so many seconds, not counting those in which the machine was busy with others. */
+/* patience.c: returns after the process has had so many seconds to work. Time in which other processes kept the machine
+ * busy does not count. */
 void wait_patiently(double seconds);
 
-/* ranks.c: is this one of several processes that a launcher started, but not the first, who speaks for all? */
+/* ranks.c: true in all processes of a launched job but the first. Only the first one prints. */
 bool is_silent(void);
-/* Join them, for a verb that can be shared; others are refused. */
+/* Joins the processes that the launcher started, where the verb can be shared; other verbs are refused. */
 qb_status open_ranks(cli *c);
-/* How all of them fared, in what complaint() says then. */
+/* Combines the status of all processes; afterwards complaint() has the message of the failure. */
 qb_status agree_ranks(cli *c, qb_status status);
 
-/* trial.c: `qb --try-hdf5 FILE [DATASET [serve]]`, which qb starts itself: see qb_tool_hdf5_guard. */
+/* trial.c: runs `qb --try-hdf5 FILE [DATASET [serve]]`. qb starts this process itself: see qb_tool_hdf5_guard. */
 extern const char trial_word[];
 int try_hdf5(const char *path, const char *dataset, bool serve);
 
-/* json_out.c: is --json among the words? Also when another of them is wrong. */
+/* json_out.c: does the command line ask for --json? Works also where other words of it are wrong. */
 bool wants_json(int argc, char **argv);
-/* Bytes of the UTF-8 character that a text begins with; 0 where it is none. */
+/* Number of bytes of the first UTF-8 character of a text; 0 where the text does not begin with one. */
 size_t utf8_length(const char *text);
 bool is_utf8(const char *text);
-/* JSON onto stdout, and a line's end; what is not UTF-8 is escaped. */
+/* Prints JSON and a line end on stdout; bytes that are not UTF-8 are escaped. */
 void print_json(const char *text);
 void print_json_failure(const char *words, const char *status);
-/* {name: what `print` prints} */
+/* Prints the object {name: TEXT}, where TEXT is what `print` writes. */
 void print_json_text(const char *name, void (*print)(const void *what, FILE *out), const void *what);
 
-/* Keep `json` (from malloc: cJSON_Print) as what --json prints; NULL = out of memory. */
+/* Keeps `json` as the result that --json prints, and frees it. `json` is from cJSON_Print; NULL means out of memory. */
 qb_status give_result(cli *c, char *json);
 
-/* main.c: do two names, either of which may be NULL, lead to one file that is there? */
+/* main.c: do both names lead to the same existing file? Either name may be NULL. */
 bool same_file(const char *a, const char *b);
 
-/* The names of the verbs that have an ability, with commas between them, in `text`, which is returned. */
+/* Writes the names of all verbs that have an ability into `text`, separated by commas, and returns `text`. */
 const char *list_verbs(int ability, char *text, size_t size);
 
 /* cmd_*.c */
 qb_status cmd_info(cli *c);
-/* info_geometry.c: is there a geometry among the options? Describe it, for a scan or for none (NULL): onto
- * stdout, or as a new object when `root` is not NULL. */
+/* info_geometry.c: do the options describe a geometry? info_geometry() describes it, with the scan or without one
+ * (NULL). The result goes to stdout, or into a new object where `root` is not NULL. */
 bool wants_geometry(const cli *c);
 qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root);
-/* info_mask.c: which pixels were not measured, in words ("" where all were) and as an object; into the file of --mask-out. */
+/* info_mask.c: which pixels were not measured. Writes a sentence into `words` ("" where all were measured), counts into
+ * `object`, and the file of --mask-out. */
 qb_status tell_mask(const cli *c, const qb_scan *scan, char *words, size_t size, cJSON *object);
-/* info_volume.c: does the file in c->argument[0] say that it is a volume, and is it asked about as
- * one? Describe it. */
+/* info_volume.c: states_volume(): is this stated quantity one of a volume? is_volume(): shall c->argument[0] be
+ * described as a volume? info_volume() describes it. */
 bool states_volume(const char *quantity);
 bool is_volume(const cli *c, const qb_scan_info *info);
 qb_status info_volume(cli *c);
@@ -254,22 +264,25 @@ qb_status cmd_fdk(cli *c);
 qb_status cmd_iterative(cli *c);
 qb_status cmd_mbir(cli *c);
 qb_status cmd_project(cli *c);
-/* cone_axis.c: where --detector-offset is auto, it becomes what the scan says. */
+/* cone_axis.c: replaces --detector-offset auto by the offset that is found in the scan. */
 qb_status find_offset(cli *c, qb_scan *scan);
-/* Does a circular cone beam's axis surely fall elsewhere than options and file say? Then `text` says so. */
+/* True where the axis of a circular cone-beam scan clearly lies elsewhere than options and file state; `text` then says
+ * so. */
 bool axis_differs(cli *c, qb_scan *scan, char *text, size_t size);
-/* cmd_iterative.c: none of the faults that only a fan's or cone's detector has here. */
+/* cmd_iterative.c: refuses options of detector faults that exist only for fan and cone beams. */
 qb_status check_parallel(const qb_geometry_options *given);
-/* What fbp, fdk and project do once the job is planned: print the plan, or run it and print the report. Of a scan and its
- * geometry (NULL: a parallel beam) --report makes a page; scan NULL: there is none. */
+/* Common end of all reconstruction verbs and of project, once the job is planned: prints the plan, or runs the job and
+ * prints its report. --report needs the scan and its geometry; geometry NULL: parallel beam; scan NULL: no scan, as for
+ * project. */
 qb_status finish_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geometry);
-/* Print a plan, a JSON object. */
+/* Prints a plan, which is a JSON object. */
 qb_status show_plan(cli *c, const char *plan);
-/* The scan in c->argument[0], its problems told. */
+/* Opens the scan c->argument[0] and prints warnings about its problems. */
 qb_status open_scan(cli *c, qb_scan **scan);
-/* Of open_scan; a sweep keeps it for its next job. */
+/* Closes a scan of open_scan(), unless a sweep keeps it for its next job. */
 void close_scan(cli *c, qb_scan *scan);
-qb_status fit_hardening(cli *c, qb_scan *scan); /* --hardening fit becomes A,B */
+/* Replaces --hardening fit by the numbers A,B of the curve that is found */
+qb_status fit_hardening(cli *c, qb_scan *scan);
 qb_status cmd_center(cli *c);
 qb_status cmd_hardening(cli *c);
 qb_status cmd_simulate(cli *c);
@@ -277,15 +290,16 @@ qb_status cmd_convert(cli *c);
 qb_status cmd_compare(cli *c);
 qb_status cmd_live(cli *c);
 qb_status cmd_view(cli *c);
-/* With --reconstruct among the words, qb view takes the options of qb fbp or fdk besides: such a verb in *made; else `named`. */
+/* Where --reconstruct is among the words, qb view also takes the options of qb fbp or fdk. Then *made becomes a verb
+ * with the options of both, and is returned; otherwise `named` is returned. */
 const verb *view_verb(const verb *named, int argc, char **argv, verb *made);
 qb_status cmd_bench(cli *c);
 qb_status cmd_devices(cli *c);
 qb_status cmd_tune(cli *c);
 
-/* Set the detail and return the status, as the library does. */
+/* Stores the message and returns the status, as the library does. */
 __attribute__((format(printf, 2, 3))) qb_status complain(qb_status status, const char *format, ...);
-/* The words for a failure: what complain() said last, else the library's detail. */
+/* The message of the last failure: that of the last complain(), or else the library's detail. */
 const char *complaint(void);
 
 #endif

@@ -17,7 +17,8 @@ static qb_status as_json(cli *c, const qb_comparison *d) {
         if (isfinite(rows[i].value)) {
             cJSON_AddNumberToObject(root, rows[i].name, rows[i].value);
         } else {
-            cJSON_AddNullToObject(root, rows[i].name); /* psnr of equal arrays is infinite */
+            /* The PSNR of equal arrays is infinite, and JSON has no infinity */
+            cJSON_AddNullToObject(root, rows[i].name);
         }
     }
     char *text = cJSON_Print(root);
@@ -51,7 +52,7 @@ static void warn_of_voxels(const cli *c, const qb_array_info *a, const qb_array_
     const qb_array_info *info[2] = {a, b};
     bool differ = false;
     for (int i = 0; i < 3; i++) {
-        if (!(a->voxel[i] > 0 && b->voxel[i] > 0)) continue; /* one of them does not say */
+        if (!(a->voxel[i] > 0 && b->voxel[i] > 0)) continue; /* One of the files does not state its voxel size */
         differ = differ || fabs(a->voxel[i] / b->voxel[i] - 1) > 1e-4;
     }
     for (int k = 0; k < 2; k++)
@@ -62,13 +63,14 @@ static void warn_of_voxels(const cli *c, const qb_array_info *a, const qb_array_
 
 static double array_bytes(const qb_array_info *info) {
     double values = (double)info->shape[0] * (double)info->shape[1] * (double)info->shape[2];
-    bool spread = info->scale[1] > info->scale[0] && !qb_dtype_is_float(info->dtype); /* into floats, beside the old */
+    /* True where scaled integers are converted to floats; both arrays are then in memory */
+    bool spread = info->scale[1] > info->scale[0] && !qb_dtype_is_float(info->dtype);
     return values * (double)(qb_dtype_size(info->dtype) + (spread ? sizeof(float) : 0));
 }
 
-/* Both are held whole. */
+/* Both arrays are held in memory as a whole: refuses a --max-ram that is too small. */
 static qb_status check_memory(const cli *c, const qb_array_info *a, const qb_array_info *b) {
-    const double program = 8 << 20; /* what qb itself holds, HDF5 included */
+    const double program = 8 << 20; /* Memory of qb itself, HDF5 included */
     double need = program + array_bytes(a) + array_bytes(b) + 16.0 * (double)a->shape[1] * (double)a->shape[2];
     double cap = (double)c->options.run.max_ram;
     if (cap == 0 || need <= cap) return QB_OK;
@@ -76,7 +78,7 @@ static qb_status check_memory(const cli *c, const qb_array_info *a, const qb_arr
                     cap / 1048576.0, ceil(need / 1048576.0 * 10) / 10);
 }
 
-/* What both files state must be the same thing for the numbers to mean much. */
+/* Refuses two different quantities, and warns where units or voxel sizes differ: then the numbers mean little. */
 static qb_status check_meaning(const cli *c) {
     qb_array_info a = {.struct_size = sizeof a}, b = a;
     const compare_options *wish = &c->options.compare;

@@ -3,7 +3,7 @@
 
 #include "cli.h"
 
-/* By what the file states, unless options say that it is a scan. */
+/* Is the input a volume? The file's stated quantity decides, unless an option says that it is a scan. */
 static bool wants_volume(const cli *c) {
     const qb_scan_options *scan = &c->options.scan;
     qb_array_info info = {.struct_size = sizeof info};

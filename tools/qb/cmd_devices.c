@@ -18,7 +18,7 @@ static void print_cpu(const cJSON *device) {
     }
 }
 
-/* Of all kernels for devices; those that a device here does not run are named with it. */
+/* Lists all device kernels. Which kernels a device here cannot run is printed with that device. */
 static void print_device_kernels(const cJSON *root) {
     const cJSON *row;
     printf("kernels of devices (--device cuda or opencl), and what they need\n");

@@ -13,7 +13,7 @@ static double element(const cJSON *object, const char *name, int index) {
     return cJSON_GetArrayItem(cJSON_GetObjectItem(object, name), index)->valuedouble;
 }
 
-/* The seconds that a kernel is chosen by, and where they come from. */
+/* Prints the seconds by which a kernel is chosen, and whether they are measured or forecast. */
 static void print_expected(const cJSON *row, FILE *out) {
     if (cJSON_GetObjectItem(row, "core_seconds"))
         fprintf(out, "%9.4g core s %s", number(row, "core_seconds"),
@@ -29,8 +29,8 @@ static void print_expected(const cJSON *row, FILE *out) {
         fprintf(out, "forecast by %s; ", text(row, "bottleneck"));
 }
 
-/* The table of a CPU or of a device, what is chosen marked: the seconds that decide, prediction and
- * measurement, the bottleneck, and what each unit would take alone; or why a row does not serve. */
+/* Prints the kernel table of a CPU or a device; the chosen kernel is marked. A row shows the deciding seconds,
+ * prediction and measurement, the bottleneck and the time of each unit alone, or why the kernel cannot be used. */
 static void print_why(const cJSON *plan, FILE *out) {
     const cJSON *row, *limit;
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, "why")) {
@@ -47,9 +47,10 @@ static void print_why(const cJSON *plan, FILE *out) {
     }
 }
 
-static bool with_why; /* --why */
+static bool with_why; /* --why is given: print_plan() has no other way to know, since show() passes it no options */
 
-/* What comes before the first chunk, what then overlaps, and how much of it is known. */
+/* Prints the forecast: the steps before the first chunk, the stages that overlap after that, and the source of the
+ * rates. */
 static void print_forecast(const cJSON *plan, FILE *out) {
     static const struct {
         const char *name, *words;
@@ -72,7 +73,7 @@ static void print_forecast(const cJSON *plan, FILE *out) {
         fprintf(out, "             and %.2f s to start the device\n", number(plan, "start_seconds"));
 }
 
-/* One line for each number of ranks. */
+/* Prints a table of the scaling, with one line for each number of ranks. */
 static void print_scaling(const cJSON *cluster, const char *name, const char *words, FILE *out) {
     const cJSON *step;
     fprintf(out, "  %s\n    ranks      grid    views   compute      post   seconds        GUPS  efficiency\n", words);
@@ -86,7 +87,7 @@ static void print_scaling(const cJSON *cluster, const char *name, const char *wo
     }
 }
 
-/* What the job would take on a cluster, on paper. */
+/* Prints the forecast for a cluster that is only described by options. */
 static void print_cluster(const cJSON *cluster, FILE *out) {
     const cJSON *term;
     const char *between = "";
@@ -105,7 +106,7 @@ static void print_cluster(const cJSON *cluster, FILE *out) {
     print_scaling(cluster, "weak_scaling", "as many views for each rank", out);
 }
 
-/* How an iterative coordinate descent has its system matrix, and what it would take by each way. */
+/* Prints how coordinate descent gets its system matrix, and the forecast for each way. */
 static void print_matrix(const cJSON *plan, FILE *out) {
     const cJSON *each = cJSON_GetObjectItem(plan, "matrix_seconds");
     if (!each) return;
@@ -113,7 +114,7 @@ static void print_matrix(const cJSON *plan, FILE *out) {
             number(each, "fly"), number(each, "bytes"), number(each, "floats"));
 }
 
-/* Who filters a cone beam's rows, where a device back-projects. */
+/* Prints whether the CPU or the device filters the rows of a cone beam, where a device back-projects. */
 static void print_filter(const cJSON *plan, FILE *out) {
     const char *by = cJSON_GetStringValue(cJSON_GetObjectItem(plan, "filtered_by"));
     if (!by) return;
@@ -138,7 +139,7 @@ static void print_plan(const cJSON *plan, FILE *out) {
     if (cJSON_GetObjectItem(plan, "redundancy")) fprintf(out, "rows         %s\n", text(plan, "redundancy"));
     fprintf(out, "volume       %.0f x %.0f x %.0f voxels (x, y, z), %s\n", element(plan, "size", 0),
             element(plan, "size", 1), element(plan, "size", 2), text(plan, "units"));
-    const char *accuracy = text(plan, "accuracy"); /* solvers have none */
+    const char *accuracy = text(plan, "accuracy"); /* Iterative solvers have no accuracy */
     fprintf(out, "kernel       %s%s%s, %.0f threads\n", text(plan, "kernel"), *accuracy ? ", accuracy " : "", accuracy,
             number(plan, "threads"));
     if (cJSON_GetObjectItem(plan, "device_name"))
@@ -164,7 +165,7 @@ void print_picture(const cJSON *picture, FILE *out) {
             element(picture, "window", 1), text(picture, "window_from"));
 }
 
-/* Squares of slabs' distances to a reference, as many times as they have slices. */
+/* Adds up the squared RMSE of each slab, weighted by its number of slices. */
 static void add_rmse(const cJSON *share, double *squares, double *slices) {
     const cJSON *slab;
     cJSON_ArrayForEach(slab, cJSON_GetObjectItem(cJSON_GetObjectItem(share, "convergence"), "slabs")) {
@@ -177,7 +178,7 @@ static void add_rmse(const cJSON *share, double *squares, double *slices) {
     }
 }
 
-/* qb mbir --reference: where it ended, of all slabs and ranks. */
+/* qb mbir --reference: prints the final RMSE over all slabs and ranks. */
 static void print_rmse(const cJSON *report, FILE *out) {
     const cJSON *rank;
     double squares = 0, slices = 0;
@@ -211,7 +212,7 @@ static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FIL
     if (is_silent()) return QB_OK;
     if (c->options.run.json) return give_result(c, strdup(json));
     cJSON *root = cJSON_Parse(json);
-    if (!root) { /* what was to be made is made: only the telling fails */
+    if (!root) { /* The job itself succeeded: a missing report is only a warning */
         c->env.log(NULL, QB_LOG_WARNING, "no memory to show what was done");
         return QB_OK;
     }
@@ -220,14 +221,14 @@ static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FIL
     return QB_OK;
 }
 
-/* --follow SECONDS with a geometry file waits for as many views as that has. */
+/* --follow SECONDS with a geometry file: waits for as many views as the geometry file has. */
 static qb_status follow_geometry(const char *file, char *text, size_t size, qb_scan_options *scan) {
     const qb_detector one = {.rows = 1, .columns = 1, .pixel_u = 1, .pixel_v = 1};
     qb_geometry geometry;
     if (!file || !scan->follow || strchr(scan->follow, ':') || scan->angles) return QB_OK;
     qb_status status = qb_geometry_load(file, NULL, NULL, &geometry);
-    if (status != QB_OK)
-        status = qb_geometry_load(file, &one, NULL, &geometry); /* it does not say how many pixels there are */
+    if (status != QB_OK) /* Some files do not state the number of pixels; any detector does to count the views */
+        status = qb_geometry_load(file, &one, NULL, &geometry);
     if (status != QB_OK) return status;
     snprintf(text, size, "%.32s:%zu", scan->follow, geometry.views);
     scan->follow = text;
@@ -235,7 +236,8 @@ static qb_status follow_geometry(const char *file, char *text, size_t size, qb_s
     return QB_OK;
 }
 
-/* What is odd about it. A geometry file states the angles, and --air stands in for flats. */
+/* Warns of problems of the scan. Problems with angles are left out where a geometry file states the angles, and
+ * problems with flats where --air replaces the flats. */
 static void tell_problems(cli *c, const qb_scan *scan, bool stated) {
     const size_t problems = qb_scan_describe(scan)->problems;
     for (size_t i = 0; i < problems; i++) {
@@ -283,7 +285,8 @@ qb_status finish_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geom
     finish_progress();
     if (status == QB_OK && c->page) status = html_report_write(c, scan, geometry, qb_job_plan(job), report);
     if (status != QB_OK) return status;
-    if (c->options.run.quiet && !c->options.run.json) return QB_OK; /* the output is what was asked for */
+    /* With --quiet the output file is the only result */
+    if (c->options.run.quiet && !c->options.run.json) return QB_OK;
     return show(c, report, print_report);
 }
 

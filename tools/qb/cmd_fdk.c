@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
 
-/* The geometry of the scan: a file, or a circle from --sod and --sdd with the scan's own angles. */
+/* Makes the geometry of the scan: from a file, or a circle from --sod and --sdd with the scan's own angles. */
 static qb_status make_geometry(cli *c, const qb_scan_info *info, qb_geometry *geometry) {
     qb_detector detector = {
         .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
@@ -12,7 +12,7 @@ static size_t element(const cJSON *object, const char *name, int index) {
     return (size_t)cJSON_GetArrayItem(cJSON_GetObjectItem(object, name), index)->valuedouble;
 }
 
-/* The plan with what the job would take on a cluster as "cluster". */
+/* Adds the forecast for a cluster to the plan as "cluster", and shows the plan. */
 static qb_status plan_on_paper(cli *c, const char *plan, const char *grid) {
     cJSON *root = cJSON_Parse(plan);
     if (!root) return complain(QB_NO_MEMORY, "no memory for the plan");
@@ -47,7 +47,7 @@ qb_status cmd_fdk(cli *c) {
         return complain(QB_BAD_ARGUMENT, "--cluster is on paper: it belongs to qb plan fdk");
     const bool on_paper = paper->cluster || paper->nodes || paper->gpus_per_node;
     qb_fdk_options fdk = c->options.fdk;
-    if (paper->cluster) fdk.grid = NULL; /* the cluster's */
+    if (paper->cluster) fdk.grid = NULL; /* --grid is the grid of the described cluster, not of this job */
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
     status = find_offset(c, scan);

@@ -16,12 +16,12 @@ static void angle_range(const qb_scan_info *info, double *low, double *high) {
     }
 }
 
-/* Where source and detector of a cone's scan are, as far as its file remembers how it was made. */
+/* Position of source and detector of a cone-beam scan, as far as its file states them. */
 typedef struct placing {
-    double sod, sdd;    /* mm; 0 = unknown */
-    double offset[2];   /* mm, of the detector */
-    bool ideal, silent; /* no faults but that offset; nothing is to be said where it is unknown: the caller does */
-    bool stated;        /* by the file, where qb fdk and others find it */
+    double sod, sdd;    /* Distances from the source to the axis and to the detector, mm; 0 = unknown */
+    double offset[2];   /* Offset of the detector, mm */
+    bool ideal, silent; /* ideal: no fault but the offset is known; silent: print nothing about an unknown position */
+    bool stated;        /* The file has a field for the distances, from which qb fdk reads them */
 } placing;
 
 static placing placing_of(const cJSON *geometry) {
@@ -39,7 +39,7 @@ static placing placing_of(const cJSON *geometry) {
     return p;
 }
 
-/* A scan's formats have no field for it: what we have written says it in its provenance, which others lack. */
+/* Finds the position. Formats without a field for it may still have it in the provenance, where qb made the file. */
 static qb_status find_placing(const cli *c, const qb_scan_info *info, placing *p) {
     char *json = NULL;
     *p = (placing){.silent = true};
@@ -175,7 +175,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
     if (info->problems == 0 && !*axis) printf("  no problems found\n");
 }
 
-/* One object for stdout; deletes it. */
+/* Prints one object on stdout and deletes it. */
 static qb_status print_object(cli *c, cJSON *root) {
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
@@ -228,7 +228,7 @@ static qb_status info_scan(cli *c) {
     return status;
 }
 
-/* Options that would be ignored are refused. */
+/* Refuses options that would have no effect. */
 static qb_status check_options(const cli *c) {
     const qb_grid_options *volume = &c->options.grid;
     const char *idle = c->options.info.preview          ? "preview"
@@ -250,7 +250,7 @@ static qb_status check_options(const cli *c) {
     return QB_OK;
 }
 
-/* Settings of scanners are XML, too. */
+/* Is this XML file the settings of a scanner, and not a geometry? */
 static bool is_scan(const char *path) {
     char text[1 << 16];
     FILE *file = fopen(path, "rbe");
@@ -260,7 +260,7 @@ static bool is_scan(const char *path) {
     return strstr(text, "<Geometrie") || strstr(text, "<ConeBeamScanParameter");
 }
 
-/* `qb info geometry.xml` means -g geometry.xml. */
+/* Makes `qb info geometry.xml` the same as `qb info -g geometry.xml`. */
 static qb_status take_geometry(cli *c) {
     const char *dot = c->count ? strrchr(c->argument[0], '.') : NULL;
     if (c->options.geometry.geometry || !dot) return QB_OK;

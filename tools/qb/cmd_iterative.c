@@ -3,7 +3,7 @@
 
 #include "cli.h"
 
-/* A geometry file, or a circle where distances are given or the scan is one; else none: parallel. */
+/* The beam is a cone where a geometry file or distances are given or the scan states it; otherwise it is parallel. */
 static bool is_parallel(const qb_geometry_options *given, const qb_scan_info *info) {
     if (given->geometry) return strcmp(given->geometry, "parallel") == 0;
     return !(given->sod > 0 || given->sdd > 0) && info->beam != QB_BEAM_CONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb live: slices of a scan while it is taken, in a browser. */
+/* qb live: shows slices of a scan in a browser while the scan is taken. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static bool is_cone(const cli *c) { return c->options.geometry.sod > 0 || c->options.geometry.sdd > 0; }
 
-/* The options of qb fbp or fdk that the sliders begin with. */
+/* Sets the options of qb fbp or fdk with which the sliders begin. */
 static qb_status take_options(cli *c) {
     qb_fbp_options *fbp = &c->options.fbp;
     const live_options *given = &c->options.live;
@@ -34,18 +34,19 @@ static qb_status take_options(cli *c) {
     return status;
 }
 
-/* ---- the server answers before there is a view ---- */
+/* ---- the server answers before the first view has come ---- */
 
 enum { OPENING, READY, FAILED };
 
 typedef struct opening {
-    cli c; /* the command's, with a cancel of its own */
+    cli c; /* Copy of the command's struct, with its own cancel flag */
     volatile sig_atomic_t cancel;
     view_live *live;
     view_recon *recon;
-    int state, waits; /* waits: for a view, and the address may be printed */
+    /* state: OPENING, READY or FAILED; waits: 1 once the source waits for views, so that the address may be printed */
+    int state, waits;
     qb_status status;
-    char words[1024]; /* why it failed */
+    char words[1024]; /* Why opening failed */
 } opening;
 
 static int state_of(const opening *o) { return __atomic_load_n(&o->state, __ATOMIC_ACQUIRE); }
@@ -87,7 +88,7 @@ static qb_status serve_source(cli *c, view_serve_fn *serve) {
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     if (state_of(&o) != FAILED)
         status = view_serve(c, serve, &(view_shown){.lane = lane, .answer = answer, .over = has_failed, .user = &o});
-    o.cancel = 1; /* nobody waits for views any more */
+    o.cancel = 1; /* The server has ended, so the thread must not wait for views any longer */
     pthread_join(thread, NULL);
     c->options = o.c.options; /* the caller frees the texts that the thread has set, such as the axis */
     if (status == QB_OK && o.status != QB_OK && o.status != QB_CANCELLED) status = complain(o.status, "%s", o.words);
@@ -107,7 +108,7 @@ static qb_status check_source(const char *source) {
 
 qb_status cmd_live(cli *c) {
     view_serve_fn *serve;
-    setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0); /* who looks must not keep the detector from its file */
+    setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0); /* A reader's lock would keep the detector from writing its file */
     qb_status status = check_source(c->argument[0]);
     if (status == QB_OK) status = view_prepare(c, &serve);
     if (status == QB_OK) status = take_options(c);

@@ -3,7 +3,8 @@
 
 #include "cli.h"
 
-/* Only a fan's rays follow from a geometry; a parallel beam's from the scan's angles, the axis from --center. */
+/* Makes a geometry only for fan and cone beams. A parallel beam takes its angles from the scan and its axis from
+ * --center. */
 static qb_status make_geometry(cli *c, const qb_scan_info *info, qb_geometry *geometry) {
     const qb_geometry_options *given = &c->options.geometry;
     const qb_detector detector = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb view: slices of a volume, or of a scan, in a browser; or slices that are computed from a scan when they are looked at. */
+/* qb view: shows slices of a volume or of a scan in a browser. With --reconstruct the slices are computed from a scan
+ * when they are looked at. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "view/recon.h"
 #include "view/serve.h"
 
-/* Two that are shown side by side have a difference. */
+/* Two arrays that are shown side by side must have the same shape: the page shows their difference. */
 static qb_status check_pair(const char *const paths[2], const view_data *data) {
     const qb_array_info *a = view_data_info(data, 0), *b = view_data_info(data, 1);
     if (!b || memcmp(a->shape, b->shape, sizeof a->shape) == 0) return QB_OK;
@@ -31,7 +32,7 @@ qb_status cmd_view(cli *c) {
     return status;
 }
 
-/* ---- qb view SCAN --reconstruct: the words of qb fbp or fdk, and a server ---- */
+/* ---- qb view SCAN --reconstruct: the options of qb fbp or fdk, and a server ---- */
 
 static qb_status cmd_view_reconstruct(cli *c) {
     view_serve_fn *serve;
@@ -57,7 +58,8 @@ static bool says(const char *word, const char *const *names) {
     return false;
 }
 
-/* Distances or a geometry file make a cone; else the scan says, as far as it can be opened without options. */
+/* Chooses fdk or fbp before the options are read. Distances or a geometry file mean a cone beam. Otherwise the scan
+ * decides, as far as it can be opened without options. */
 static const char *method_of(int argc, char **argv) {
     static const char *const cone[] = {"--sod", "--sdd", "--geometry", "-g", NULL};
     const char *method = "fbp";

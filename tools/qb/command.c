@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that does a run again, wherever it is typed: files by their whole names, and in place of a
- * configuration file what it said. */
+/* Writes the command that repeats a run in any folder: file names are absolute, and the options of a configuration file
+ * stand in place of the file's name. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 
 #include "cli.h"
 
-/* Bytes that are not UTF-8 as bash, zsh and POSIX shells of 2024 read them: the command is kept in JSON, which is UTF-8. */
+/* Writes a word that is not UTF-8 as $'...' with octal escapes, which bash, zsh and POSIX shells of 2024 read: the
+ * command is kept in JSON, which is UTF-8. */
 static void put_bytes(FILE *out, const char *word) {
     fputs("$'", out);
     for (size_t n; *word; word += n ? n : 1) {
@@ -42,7 +43,8 @@ static void put_quoted(FILE *out, const char *word) {
     putc('\'', out);
 }
 
-/* Always a file, or one of the things it may be: FILE|NAME, and there is such a file. */
+/* Is the value the name of a file? Some options always take a file. Options such as FILE|NAME take one where the file
+ * exists. */
 static bool is_file(const qb_param *row, const char *value) {
     if (strcmp(row->name, "output") == 0 || strncmp(row->meta ? row->meta : "", "FILE", 4) == 0) return true;
     if (!row->meta || !strstr(row->meta, "FILE")) return false;
@@ -74,15 +76,16 @@ static FILE *words_of(cli *c) {
     return c->words;
 }
 
-/* Where relative names begin; "" where that has no name. */
+/* The current folder, where relative names begin; "" where the folder has no name. */
 static const char *here(char folder[PATH_MAX]) { return getcwd(folder, PATH_MAX) ? folder : ""; }
 
 void command_option(cli *c, const qb_param *row, const char *value) {
     char folder[PATH_MAX];
     FILE *out = words_of(c);
     if (!out || strcmp(row->name, "config") == 0 || strcmp(row->name, "save-config") == 0) return;
-    if (c->verb->abilities & WRITES && (qb_param_find(view_params, row->name) == row || /* of the server */
-                                        qb_param_find(serve_params, row->name) == row))
+    /* Options of the server do not change what the command makes */
+    if (c->verb->abilities & WRITES &&
+        (qb_param_find(view_params, row->name) == row || qb_param_find(serve_params, row->name) == row))
         return;
     fprintf(out, " --%s", row->name);
     if (row->type == QB_PARAM_FLAG) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --detector-offset auto[,V]: where the rotation axis falls on the detector of a cone beam, found in its middle rows, and without V
- * its height and turn where they are clear. */
+/* --detector-offset auto[,V]: finds where the rotation axis falls on the detector of a cone beam, from the middle rows.
+ * Without V, the detector's height and its roll are set, too, where they are clear. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static qb_status find(cli *c, qb_scan *scan, qb_center_result *found) {
 
 static const double SURE = 0.9;
 
-/* What was measured, and whether it is taken. */
+/* Logs what was measured, and whether it is used. */
 static void say(cli *c, bool taken, double sure, const char *what, const char *option) {
     char text[256];
     snprintf(text, sizeof text,
@@ -27,9 +27,10 @@ static void say(cli *c, bool taken, double sure, const char *what, const char *o
     c->env.log(NULL, QB_LOG_INFO, text);
 }
 
-/* mm by which the detector is higher than its middle; as stated where that is not clearly wrong. */
+/* Height of the detector above its middle, in mm. The stated height is kept unless it is clearly wrong. */
 static double take_height(cli *c, const qb_scan_info *info, const qb_center_result *found) {
-    const double FAR = 0.7, pitch = info->pixel_v / (double)info->bin[1]; /* FAR: rows */
+    /* FAR: difference in rows up to which the stated height is kept */
+    const double FAR = 0.7, pitch = info->pixel_v / (double)info->bin[1];
     const double stated = isnan(info->detector_offset[1]) ? 0 : info->detector_offset[1];
     const double rows = 0.5 * ((double)info->whole_rows - 1) - found->row, v = rows * pitch;
     char what[96], option[64];
@@ -42,7 +43,8 @@ static double take_height(cli *c, const qb_scan_info *info, const qb_center_resu
 }
 
 static qb_status take_turn(cli *c, const qb_scan_info *info, const qb_center_result *found) {
-    const double FAR = 0.35 / (0.5 * (double)info->columns) * 57.3; /* of a row, at the ends of the middle one */
+    /* Degrees of roll that move the ends of the middle row by 0.35 rows */
+    const double FAR = 0.35 / (0.5 * (double)info->columns) * 57.3;
     char what[96], option[64];
     if (c->options.geometry.tilt.count || info->detector_tilt != 0) return QB_OK;
     if (isnan(found->tilt) || fabs(found->tilt) < FAR) return QB_OK;
@@ -81,7 +83,7 @@ qb_status find_offset(cli *c, qb_scan *scan) {
     return qb_params_set(qb_geometry_params, &c->options.geometry, "detector-offset", offset);
 }
 
-/* The column on which the axis falls by the options and the file; NAN where they do not say. */
+/* Column of the axis according to options and file; NAN where they do not state it. */
 static double axis_by_geometry(const cli *c, const qb_scan_info *info) {
     const char *text = c->options.geometry.offset;
     double u = isnan(info->detector_offset[0]) ? 0 : info->detector_offset[0], v;

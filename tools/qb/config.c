@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Configuration files: one "name = value" a line, # starts a remark. What --save-config writes,
- * --config reads. */
+/* Configuration files: one "name = value" per line; # starts a remark. --save-config writes such a file and --config
+ * reads it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 #include "cli.h"
 
-/* What a configuration does not carry: what is about itself, and what is written, lest the next run take the place
- * of this one's. */
+/* Options that a configuration does not hold: those about the configuration itself, and the names of outputs, because a
+ * second run would overwrite the outputs of the first. */
 static bool stays_out(const char *name) {
     static const char *const names[] = {"config", "save-config", "help", "output", "preview", "truth", "geometry-out"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -36,7 +36,8 @@ qb_status set_from_config(cli *c, const char *name, const char *value) {
 }
 
 static qb_status take_line(cli *c, char *line, const char *path, int number) {
-    if (number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3; /* the byte order mark of some editors */
+    /* Skips the byte order mark that some editors write */
+    if (number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3;
     char *remark = line[0] == '#' ? line : strstr(line, " #");
     if (remark) *remark = 0;
     char *name = trim(line);
@@ -89,10 +90,12 @@ char *print_config(const cli *c) {
             char value[8192];
             if (stays_out(row->name)) continue;
             bool set = qb_param_get(row, (const char *)&c->options + s->offset, value, sizeof value);
-            if (!row->initial && strcmp(value, "0") == 0) set = false; /* 0 by itself is unset */
+            /* An option without a default whose value is 0 is not set */
+            if (!row->initial && strcmp(value, "0") == 0) set = false;
             fprintf(file, "# %s\n", row->help);
             for (const char *item = value; item;
-                 item = strchr(item, '\n') ? strchr(item, '\n') + 1 : NULL) /* of a list */
+                 /* A list has one item per line; other values are one item */
+                 item = strchr(item, '\n') ? strchr(item, '\n') + 1 : NULL)
                 fprintf(file, "%s%s = %.*s\n", set ? "" : "#", row->name, (int)strcspn(item, "\n"), item);
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameters of a reconstruction as sv-mbirct has them, BASE.reconparams, read as a configuration of qb mbir: one
- * `Name: value` a line, in any order. What a file leaves out is as it is there, not as it is here. */
+/* Reads BASE.reconparams, the reconstruction parameters of sv-mbirct, as a configuration of qb mbir: one `Name: value`
+ * per line, in any order. A parameter that the file leaves out has sv-mbirct's default, not that of qb mbir. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 
 enum { NEAREST, DIAGONAL, INTERSLICE, PRIOR, SIGMA_X, WEIGHTS, RELAX, P, Q, T, PLAIN };
 
-/* Names in the file, their values where it says nothing, and the options that they are where one is another. */
+/* Names of the parameters in the file, sv-mbirct's defaults, and the option of qb mbir that is the same parameter;
+ * NULL: there is no such option. */
 static const struct {
     const char *name, *initial, *option;
 } fields[] = {
@@ -35,7 +36,7 @@ enum { FIELDS = sizeof fields / sizeof fields[0], VALUE_ROOM = 80 };
 typedef struct parameters {
     const char *path;
     char value[FIELDS][VALUE_ROOM];
-    int line[FIELDS]; /* 0: left out */
+    int line[FIELDS]; /* Line of each parameter in the file; 0: left out */
 } parameters;
 
 bool is_mbirct_config(const char *path) {
@@ -99,7 +100,8 @@ static qb_status set_prior(cli *c, const parameters *p) {
     return status == QB_OK ? set(c, p, NEAREST, "neighbours", neighbours) : status;
 }
 
-/* Weights of a file are the command line's to name: without it the run says that there is no such file. */
+/* weightType 0 means a file of weights. Only the command line can name that file; without it the run reports that there
+ * is no file FILE. */
 static qb_status set_weights(cli *c, const parameters *p) {
     static const char *const rules[] = {"FILE (weightType 0)", "unweighted", "transmission", "transmission_root",
                                         "emission"};
@@ -125,7 +127,8 @@ static qb_status set_all(cli *c, const parameters *p) {
         }
         status = set(c, p, i, fields[i].option, value);
     }
-    if (status == QB_OK) status = set(c, p, PLAIN, "center", "stated"); /* CenterOffset, as there */
+    /* sv-mbirct uses the CenterOffset of the file, too */
+    if (status == QB_OK) status = set(c, p, PLAIN, "center", "stated");
     if (status == QB_OK) status = set_weights(c, p);
     return status == QB_OK ? set_prior(c, p) : status;
 }

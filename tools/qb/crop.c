@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --size object: a coarse volume says where the object is; the volume becomes its box and a margin. */
+/* --size object: finds the object in a coarse volume. The volume becomes the bounding box of the object and a
+ * margin. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "crop.h"
 
-enum { COARSE = 96 /* voxels along the longest side of the coarse volume */, BINS = 256 };
+enum { COARSE = 96 /* Most voxels along the longest side of the coarse volume */, BINS = 256 };
 
 bool crop_asked(cli *c, const qb_param *row, const char *value) {
     if (!(c->verb->abilities & PLANS) || c->verb->run == cmd_project) return false;
@@ -20,9 +21,10 @@ static double element(const cJSON *object, const char *name, int index) {
     return cJSON_GetArrayItem(cJSON_GetObjectItem(object, name), index)->valuedouble;
 }
 
-/* The volume that the verb would make: voxels, and where its middle lies; in mm, or pixels where they are not known. */
+/* The volume that the verb would make: number of voxels, voxel size and the position of the middle, in mm, or in pixels
+ * where mm are not known. */
 typedef struct grid {
-    size_t n[3]; /* x y z */
+    size_t n[3]; /* Number of voxels along x, y, z */
     double voxel[3], offset[3];
 } grid;
 
@@ -38,9 +40,9 @@ static grid grid_of(const cJSON *plan) {
 
 /* ---- the coarse volume ---- */
 
-/* For each place along each axis, how many of the plane's voxels are brighter than the threshold, which is known after a first pass. */
+/* The coarse volume, kept while the job writes its slabs. */
 typedef struct seen {
-    float *values; /* [z][y][x] */
+    float *values; /* Voxel values [z][y][x] */
     size_t shape[3];
 } seen;
 
@@ -56,7 +58,8 @@ static qb_status keep(void *user, const qb_slab *slab) {
     return QB_OK;
 }
 
-/* Each voxel stands for `step` of the verb's along each axis, so that middles of voxels coincide with middles of theirs. */
+/* Makes the coarse volume. Its voxels are `step` of the verb's voxels apart along each axis, and the centre of each one
+ * is the centre of a voxel of the verb's grid. */
 static qb_status make_coarse(cli *c, qb_scan *scan, const qb_geometry *geometry, const grid *g, const size_t step[3],
                              seen *s) {
     const qb_output_options output = {.output = "/dev/null", .slab = keep, .slab_user = s};
@@ -67,7 +70,7 @@ static qb_status make_coarse(cli *c, qb_scan *scan, const qb_geometry *geometry,
     const qb_param *center = find_row(c, "center", 0, &target);
     const size_t nx = (g->n[0] + step[0] - 1) / step[0], ny = (g->n[1] + step[1] - 1) / step[1];
     const qb_numbers size = {3, {(double)nx, (double)ny, (double)g->n[2]}};
-    /* The first coarse voxel is the first of theirs. */
+    /* The offset puts the first coarse voxel on the first voxel of the verb's grid. */
     const qb_numbers offset = {
         3,
         {g->offset[0] + 0.5 * g->voxel[0] * ((double)((nx - 1) * step[0]) - (double)(g->n[0] - 1)),
@@ -97,7 +100,7 @@ static qb_status make_coarse(cli *c, qb_scan *scan, const qb_geometry *geometry,
 
 /* ---- the box ---- */
 
-/* Otsu (1979): the value that parts the histogram into two classes of the largest variance between them. */
+/* Otsu (1979): the threshold that divides the histogram into two classes with the largest variance between them. */
 static float threshold_of(const float *values, size_t count) {
     double histogram[BINS] = {0}, all = 0, sum = 0, below = 0, below_sum = 0, best = -1;
     float low = INFINITY, high = -INFINITY, at = 0;
@@ -119,7 +122,7 @@ static float threshold_of(const float *values, size_t count) {
     return at;
 }
 
-/* A bright voxel of the object has a bright neighbour along x, along y; noise mostly has none. */
+/* A bright voxel belongs to the object where it has bright neighbours along x and along y. Noise mostly has none. */
 static bool is_object(const seen *s, float threshold, size_t z, size_t y, size_t x) {
     const size_t ny = s->shape[1], nx = s->shape[2];
     const float *at = s->values + (z * ny + y) * nx + x;
@@ -147,7 +150,8 @@ static bool find_box(const seen *s, size_t first[3], size_t end[3]) {
     return any;
 }
 
-/* Two coarse voxels more on both sides of the box along axis i: voxels *from <= n < *to of the verb's own grid. */
+/* Adds a margin of two coarse voxels on both sides of the box along axis i. The result is the range *from <= n < *to of
+ * the verb's own grid. */
 static void widen(const grid *g, int i, size_t step, size_t first, size_t end, size_t *from, size_t *to) {
     const size_t margin = 2 * step;
     *from = first * step > margin ? first * step - margin : 0;
@@ -155,7 +159,8 @@ static void widen(const grid *g, int i, size_t step, size_t first, size_t end, s
     *to = *to < g->n[i] ? *to : g->n[i];
 }
 
-/* Of a verb whose volume lies about the axis: as far to both sides. Parallel beams take the slices of the box. */
+/* For verbs without --offset: their volume lies about the axis, so the size must reach equally far to both sides. For
+ * parallel beams --slices is set to the slices of the box. */
 static qb_status give_middle(cli *c, bool cone, const grid *g, const size_t step[3], const size_t first[3],
                              const size_t end[3]) {
     void *sizes, *rows;
@@ -173,7 +178,8 @@ static qb_status give_middle(cli *c, bool cone, const grid *g, const size_t step
         snprintf(text, sizeof text, "%zu,%zu,%zu", n[0], n[1], n[2]);
     else
         snprintf(text, sizeof text, "%zu,%zu", n[0], n[1]);
-    if (!cone) snprintf(range, sizeof range, "%zu:%zu", from, to); /* along z, the last of the axes */
+    /* The loop above ends with z: from and to are the slices */
+    if (!cone) snprintf(range, sizeof range, "%zu:%zu", from, to);
     qb_status status = qb_param_set(size, sizes, text);
     if (status == QB_OK && *range) status = qb_param_set(slices, rows, range);
     snprintf(said, sizeof said, "--size object: %s of %zu,%zu,%zu voxels%s%s", text, g->n[0], g->n[1], g->n[2],
@@ -182,7 +188,7 @@ static qb_status give_middle(cli *c, bool cone, const grid *g, const size_t step
     return status;
 }
 
-/* Whole voxels of the verb's own grid. */
+/* Sets --size and --offset to the box, in whole voxels of the verb's own grid. */
 static qb_status give_box(cli *c, bool cone, const grid *g, const size_t step[3], const size_t first[3],
                           const size_t end[3]) {
     void *target;

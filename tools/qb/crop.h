@@ -4,14 +4,14 @@
 
 #include "cli.h"
 
-/* crop.c: --size object. The verb runs twice: first its job is planned only, a coarse volume is made by FBP or FDK in its place, and
- * the box of the object becomes --size and --offset. */
+/* crop.c: --size object. The verb runs twice. The first run only plans the job; FBP or FDK then makes a coarse volume
+ * of the same field, and the box of the object in it becomes --size and --offset. */
 
-/* Is it that word for that option? Then it is noted, and the option stays unset. */
+/* True for --size object: the request is noted, and the option itself stays unset. */
 bool crop_asked(cli *c, const qb_param *row, const char *value);
-/* Before the verb runs: finds the box. QB_OK where it is not asked for. */
+/* Finds the box before the verb runs. Returns QB_OK at once where --size object is not given. */
 qb_status crop_run(cli *c);
-/* What the verb does with its job meanwhile. */
+/* What the verb does with its job during the first run. */
 qb_status crop_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geometry);
 
 #endif

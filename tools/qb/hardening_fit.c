@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --hardening fit: the curve of the scan itself, as qb hardening finds it, becomes the option. */
+/* --hardening fit: finds the curve in the scan, as qb hardening does, and sets the option to it. */
 #include <string.h>
 
 #include "cli.h"

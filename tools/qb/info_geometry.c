@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb info -g GEOMETRY, or with --sod, --sdd, --detector and --angles a circle. */
+/* Describes a geometry: qb info -g GEOMETRY, or a circle from --sod, --sdd, --detector and --angles. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static qb_status pixels(double number, size_t *out) {
     return QB_OK;
 }
 
-/* Pixels from the scan, else from --detector. */
+/* Takes the detector's pixels from the scan, or from --detector where there is no scan. */
 static qb_status find_detector(const cli *c, const qb_scan_info *scan, qb_detector *detector) {
     const qb_numbers *given = &c->options.info.detector;
     const qb_numbers *pixel = &c->options.scan.pixels;
@@ -51,7 +51,7 @@ static qb_status find_detector(const cli *c, const qb_scan_info *scan, qb_detect
     return status == QB_OK ? pixels(given->value[given->count > 1 ? 1 : 0], &detector->rows) : status;
 }
 
-/* A circle that is given in full on the command line. */
+/* Makes a circle that the command line describes in full. */
 static qb_status make_circle(cli *c, const qb_detector *detector, qb_geometry *geometry) {
     const char *text = c->options.scan.angles;
     size_t views = 0;
@@ -67,16 +67,18 @@ static qb_status make_circle(cli *c, const qb_detector *detector, qb_geometry *g
     return status;
 }
 
-/* Source and angles are known without the pixels: any large detector shows them. */
+/* Loads a geometry whose number of pixels is unknown. Source and angles do not depend on it, so that a very large
+ * detector is assumed. */
 static qb_status load_without_pixels(cli *c, qb_detector detector, qb_geometry *geometry) {
     const char *file = c->options.geometry.geometry, *dot = strrchr(file, '.');
     detector.rows = detector.columns = (1 << 20) - 1;
     if (!(detector.pixel_u > 0) && dot && strcmp(dot, ".xml") == 0)
-        detector.pixel_u = detector.pixel_v = 1; /* matrices need the true one */
+        /* Any pixel size does for an XML file; projection matrices need the true one */
+        detector.pixel_u = detector.pixel_v = 1;
     return qb_geometry_make(&c->options.geometry, 0, NULL, &detector, &c->env, geometry);
 }
 
-/* *pixels_known: does anything say how many there are? */
+/* Makes the geometry. *pixels_known becomes false where nothing states the number of pixels. */
 static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *geometry, bool *pixels_known) {
     qb_detector detector;
     *pixels_known = true;
@@ -91,7 +93,7 @@ static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *ge
     return detector.columns ? status : load_without_pixels(c, detector, geometry);
 }
 
-/* Rounding leaves 1e-13 mm where nothing is. */
+/* Values below 1e-9 are rounding errors (about 1e-13 mm) and become 0. */
 static double rounded(const cJSON *report, const char *key) {
     const cJSON *item = cJSON_GetObjectItem(report, key);
     if (!cJSON_IsNumber(item)) return NAN;
@@ -162,7 +164,8 @@ static void print_volume(const cJSON *r) {
 static void print_report(const cJSON *r, const char *name) {
     bool cone = strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(r, "beam")), "cone") == 0;
     bool pixels_known = cJSON_GetObjectItem(r, "columns") != NULL;
-    const bool field_known = cJSON_GetObjectItem(r, "volume") != NULL; /* what the views see */
+    /* The report has a volume only where it could compute the field of view */
+    const bool field_known = cJSON_GetObjectItem(r, "volume") != NULL;
     printf("%s\n  beam        %s\n", name, cone ? "cone" : "parallel");
     if (field_known || !pixels_known)
         print_angles(r, cone && pixels_known);
@@ -176,7 +179,7 @@ static void print_report(const cJSON *r, const char *name) {
     if (cJSON_GetArraySize(problems) == 0) printf("  no problems found\n");
 }
 
-/* Take out what an unknown detector decides. */
+/* Removes all entries that depend on the unknown detector. */
 static void forget_pixels(cJSON *report) {
     static const char *const keys[] = {"rows",
                                        "columns",
@@ -211,7 +214,7 @@ static const char *name_of(const cli *c) {
     return c->options.geometry.geometry ? c->options.geometry.geometry : "circle";
 }
 
-/* Into `root` when there is one, else onto stdout. */
+/* Puts the report into *root, or prints it on stdout where `root` is NULL. */
 static qb_status tell(const cli *c, const qb_geometry *geometry, const qb_grid *grid, bool pixels_known, cJSON **root) {
     char *json = NULL;
     qb_status status = qb_geometry_report(geometry, grid, &json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which pixels of a scan's detector were not measured: how many of each kind, and as an image. */
+/* Which pixels of a scan's detector were not measured: the number of each kind, and the mask as an image. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static qb_status write_image(const char *path, const qb_scan_info *info, const u
     return status;
 }
 
-/* "12 of 4096 pixels: 10 by --mask, 2 dead in the flats". */
+/* Writes a sentence such as "12 of 4096 pixels: 10 by --mask, 2 dead in the flats". */
 static void describe(const size_t *count, size_t pixels, char *words, size_t size) {
     size_t used = 0, all = 0;
     for (int k = 1; k < KINDS; k++) all += count[k];

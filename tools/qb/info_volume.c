@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb info of what qb wrote itself: a volume, and how it was made. */
+/* qb info of a volume: what it is, and how it was made, where qb made it. */
 #include <math.h>
 #include <string.h>
 
@@ -13,11 +13,11 @@ bool states_volume(const char *quantity) {
 bool is_volume(const cli *c, const qb_scan_info *info) {
     const qb_scan_options *scan = &c->options.scan;
     if (wants_geometry(c) || scan->quantity || scan->angles || scan->as || scan->views)
-        return false; /* it is to be read as a scan */
+        return false; /* These options say that the file is a scan */
     return states_volume(info->stated);
 }
 
-/* A file's own words, without what would speak to the terminal. */
+/* Prints a text from a file; control characters, which could change the terminal, become spaces. */
 static void print_words(const char *label, const char *text) {
     printf("  %-11s ", label);
     for (; *text; text++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The one JSON object that --json puts on stdout. Names of files and messages may hold bytes that are not UTF-8, and JSON is
- * UTF-8 only: such a byte is written as \xHH. */
+/* The one JSON object that --json prints on stdout. File names and messages may have bytes that are not UTF-8, which
+ * JSON does not allow: such a byte is written as \xHH. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 size_t utf8_length(const char *text) {
     static const struct {
-        unsigned char first, last, low, high; /* of the first byte, and of the second */
+        /* Range of the first byte (first to last), and of the second byte (low to high) */
+        unsigned char first, last, low, high;
         size_t bytes;
     } rows[] = {{0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
@@ -66,7 +67,7 @@ void print_json_failure(const char *words, const char *status) {
     print_object(root);
 }
 
-/* `print` is what it would have been without --json. */
+/* `print` writes what would be printed without --json. */
 void print_json_text(const char *name, void (*print)(const void *what, FILE *out), const void *what) {
     char *text = NULL;
     size_t bytes = 0;

@@ -19,7 +19,8 @@
 #include "view/zmq.h"
 #include "io/hdf5/hdf5_guard.h"
 
-/* A file that was opened as 0, 1 or 2 would be read and written as the standard streams. */
+/* Opens /dev/null as descriptors 0, 1 and 2 where they are closed. Otherwise a file could get one of these numbers and
+ * be read or written as a standard stream. */
 static void open_standard_streams(void) {
     int fd;
     while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2) continue;
@@ -44,7 +45,7 @@ static void print_failure(const char *verb_name, const char *words, qb_status st
     if (json) print_json_failure(words, qb_status_text(status));
 }
 
-/* Verbs that have no work for a device refuse one that is named. */
+/* Verbs that cannot compute on a device refuse a named device. */
 static qb_status check_device(const cli *c) {
     const char *device = c->options.run.device;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
@@ -57,7 +58,7 @@ bool same_file(const char *a, const char *b) {
     return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Its folder, before any work: the file may be written when all is done. */
+/* Checks the folder of a file before the job runs: the file itself is written only at the end. */
 static qb_status check_save(const char *flag, const char *path) {
     char folder[PATH_MAX];
     struct stat about;
@@ -106,7 +107,8 @@ static qb_status run_verb(cli *c) {
         c->env.log(NULL, QB_LOG_INFO, "--max-vram has no effect: the CPU computes");
     if (status == QB_OK && c->options.run.dry_run && !is_silent()) {
         const char *const paths[] = {c->argument[0], c->options.output.output};
-        status = qb_machine_measure(paths, paths[1] ? 2 : 1, &c->env); /* the verb says that there is no output */
+        /* An output that is missing is reported by the verb, later */
+        status = qb_machine_measure(paths, paths[1] ? 2 : 1, &c->env);
     }
     if (status == QB_OK) status = open_ranks(c);
     if (status == QB_OK) status = html_report_begin(c);
@@ -123,7 +125,7 @@ static qb_status run_verb(cli *c) {
     return status;
 }
 
-/* qb plan VERB ... is qb VERB ... --dry-run. */
+/* True for `qb plan VERB ...`, which means `qb VERB ... --dry-run`. */
 static bool is_plan(int argc, char **argv) { return argc > 2 && strcmp(argv[1], "plan") == 0 && argv[2][0] != '-'; }
 
 static void print_verb_help(const void *v, FILE *out) { print_help(v, out); }
@@ -147,7 +149,7 @@ static void print_version(const void *unused, FILE *out) {
     fprintf(out, "MPI that is found: %s\n", found ? mpi : qb_detail());
 }
 
-/* What is asked for onto stdout, as text or as JSON. */
+/* Prints a page of help on stdout, as text or as JSON. */
 static void show(bool json, const char *name, void (*print)(const void *what, FILE *out), const void *what) {
     if (json)
         print_json_text(name, print, what);
@@ -196,7 +198,7 @@ static int run(int argc, char **argv) {
     return qb_status_exit_code(status);
 }
 
-/* qb help VERB, qb help CODE, qb help --man and its like. */
+/* qb help VERB, qb help CODE, qb help --man and the other pages. */
 static int help(const char *word, bool json) {
     char words[200];
     const verb *v = find_verb(word);
@@ -211,14 +213,15 @@ static int help(const char *word, bool json) {
     return 2;
 }
 
-/* Words that nobody got are no success. */
+/* Fails where the output could not be written to stdout. */
 static int end(int code) {
     if (code || (fflush(stdout) == 0 && !ferror(stdout))) return code;
     fprintf(stderr, "qb: cannot write to standard output\n");
     return 1;
 }
 
-/* Until open_terminal() sees to signals nothing is there that they could spoil. */
+/* Handles signals until open_terminal() installs the real handler. No file is open yet, so the process may end at
+ * once. */
 static void stop_early(int signal_number) {
     (void)signal_number;
     _exit(130);
@@ -233,7 +236,8 @@ static void listen_early(void) {
     }
 }
 
-/* This program, to be started once more; /proc may not be there (a bare container). */
+/* Path of this program, to start it once more. /proc may be missing, as in a bare container: then the path by which the
+ * program was started is used. */
 static const char *own_path(void) {
     static const char self[] = "/proc/self/exe";
     static char path[PATH_MAX];
@@ -247,9 +251,11 @@ int main(int argc, char **argv) {
     open_standard_streams();
     qb_tool_hdf5_guard(own_path(), trial_word);
 #ifdef __GLIBC__
-    /* Large blocks that are freed go back to the system, whoever freed them: --max-ram counts on it. */
+    /* --max-ram counts on freed memory going back to the system. Blocks above this size are mapped one by one and do
+     * so. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
-    /* Where addresses are counted, 64 MiB of them for each thread's own heap would be most of them. */
+    /* Under a limit of the address space (ulimit -v), the heap of each thread, 64 MiB of addresses, would use most of
+     * it. */
     struct rlimit addresses;
     if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
 #endif

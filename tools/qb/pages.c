@@ -4,10 +4,10 @@
 
 #include "cli.h"
 
-/* `qb help --man` and its like: the same tables as the help, for man, for shells and for docs/cli.md. A table that
- * several verbs use is printed once, under the title that its first verb gives it. */
+/* `qb help --man` and the other pages: the tables of the help for man, for shells and for docs/cli.md. A table that
+ * several verbs use is printed once, under the title that the first of these verbs gives it. */
 
-/* Do several verbs have the section's table? Where it is first. */
+/* Do several verbs use the section's table? *first becomes its section in the first of them. */
 static bool shared(const section *wanted, const section **first) {
     int count = 0;
     *first = wanted;
@@ -20,7 +20,7 @@ static bool shared(const section *wanted, const section **first) {
     return count > 1;
 }
 
-/* Calls `print` for each table that several verbs use, once. */
+/* Calls `print` once for each table that several verbs use. */
 static void each_shared(void (*print)(const section *s, FILE *out), FILE *out) {
     for (const verb *v = verbs; v->name; v++) {
         for (const section *s = v->sections; s->table; s++) {
@@ -34,7 +34,7 @@ static const char *value_of(const qb_param *row) { return row->meta ? row->meta 
 
 /* ---- docs/cli.md ---- */
 
-/* The address of a heading, as the usual renderers make it. */
+/* Prints the anchor of a heading, as the usual Markdown renderers make it. */
 static void print_anchor(const char *title, FILE *out) {
     for (; *title; title++)
         if (isalnum((unsigned char)*title))
@@ -51,7 +51,7 @@ static void markdown_section(const section *s, FILE *out) {
 
 static bool alike(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
-/* The first verb that has the same option with the same words; v itself where no earlier one has. */
+/* The first verb that has the same option with the same help; v itself where no earlier verb has it. */
 static const verb *first_with(const verb *v, const qb_param *row) {
     for (const verb *earlier = verbs; earlier < v; earlier++)
         for (const section *s = earlier->sections; s->table; s++)
@@ -62,7 +62,7 @@ static const verb *first_with(const verb *v, const qb_param *row) {
     return v;
 }
 
-/* An option that an earlier verb explains in the same words is only named. */
+/* Prints the options of one verb. An option that an earlier verb explains in the same words is only named. */
 static void markdown_own(const verb *v, const section *s, FILE *out) {
     bool any = false;
     for (const qb_param *row = s->table; row->name; row++) any = any || first_with(v, row) == v;
@@ -117,7 +117,7 @@ static void print_markdown(FILE *out) {
 
 /* ---- man ---- */
 
-/* Text in which nothing is taken for a request. */
+/* Prints text with escapes, so that roff takes no part of it for a request. */
 static void roff(const char *text, FILE *out) {
     if (*text == '.' || *text == '\'') fputs("\\&", out);
     for (; *text; text++) {
@@ -197,7 +197,7 @@ static void print_man(FILE *out) {
 
 /* ---- shells ---- */
 
-/* Is this one of several words that may be typed as they stand? */
+/* Can this word of a list of choices be typed as it stands? */
 static bool plain_word(const char *word, size_t length) {
     for (size_t i = 0; i < length; i++)
         if (!islower((unsigned char)word[i]) && !isdigit((unsigned char)word[i]) && !strchr("-_.", word[i]))
@@ -205,7 +205,8 @@ static bool plain_word(const char *word, size_t length) {
     return length > 0;
 }
 
-/* Those among an option's alternatives, a blank before each. */
+/* Prints those words of an option's choices that can be typed as they stand, each after a space, and returns their
+ * number. `out` NULL: only counts. */
 static int print_words(const qb_param *row, FILE *out) {
     int count = 0;
     for (const char *at = row->choices ? row->choices : value_of(row); *at;) {
@@ -268,7 +269,7 @@ static void print_bash(FILE *out) {
                  "}\ncomplete -o filenames -F _qb qb\n");
 }
 
-/* Inside '...' of an argument of _arguments. */
+/* Prints text with the escapes that an argument of _arguments needs inside '...'. */
 static void zsh_text(const char *text, FILE *out) {
     for (; *text; text++) {
         if (*text == '\'')
@@ -280,7 +281,8 @@ static void zsh_text(const char *text, FILE *out) {
     }
 }
 
-/* `begin` is the option as _arguments wants it: --name= takes its value here or in the next word, -n+ likewise. */
+/* Prints one option for _arguments. `begin` is its name in the form that _arguments wants: "--name=" or "-n+" where the
+ * option takes a value, attached or as the next word. */
 static void zsh_option(const char *begin, const qb_param *row, FILE *out) {
     fprintf(out, " \\\n            '%s[", begin);
     zsh_text(row->help, out);
@@ -331,7 +333,7 @@ static void print_zsh(FILE *out) {
     fprintf(out, "    esac\n}\n_qb \"$@\"\n");
 }
 
-/* docs/warnings.md. */
+/* ---- docs/warnings.md ---- */
 static void print_warnings(FILE *out) {
     const char *code;
     fprintf(out, "# Warnings\n\nEvery warning ends with a code in brackets. `qb help CODE` prints the text below.\n");

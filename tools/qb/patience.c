@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long work that was told to stop may take: seconds of its own, not those in which others have the processors. */
+/* Waits until work that was told to stop has had enough time. Only time in which this process could run counts, not
+ * time in which other processes had the processors. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,10 +17,10 @@ static double clock_of(clockid_t clock) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Processor time of all threads but this one. */
+/* Processor time of all threads except the calling one. */
 static double others_used(void) { return clock_of(CLOCK_PROCESS_CPUTIME_ID) - clock_of(CLOCK_THREAD_CPUTIME_ID); }
 
-/* Does this thread run, or would it if there were a processor for it? "12 (name) R ..." */
+/* Is this thread running or ready to run? Its stat file reads "12 (name) R ..." then. */
 static bool runs(int tasks, const char *thread) {
     char path[280], text[128];
     snprintf(path, sizeof path, "%s/stat", thread);
@@ -32,7 +33,8 @@ static bool runs(int tasks, const char *thread) {
     return name_ends && strncmp(name_ends, ") R", 3) == 0;
 }
 
-/* Threads of this process that run or would, but this one, which does now. 0 where the system does not say. */
+/* Number of threads of this process that are running or ready to run, without the calling one; 0 where the system does
+ * not say. */
 static int running(void) {
     DIR *tasks = opendir("/proc/self/task");
     int count = 0;
@@ -43,8 +45,9 @@ static int running(void) {
     return count > 0 ? count - 1 : 0;
 }
 
-/* Threads that sleep, on a disk or a lock, use up time as it goes by; those that would run use what they get of it, each its
- * part. So a process that a busy machine starves is not held to hang. */
+/* While all threads sleep (on a disk or a lock), time counts in full. While threads are ready to run, only the
+ * processor time that they get counts, divided by their number. So a process that gets little time on a busy machine is
+ * not taken for one that hangs. */
 void wait_patiently(double seconds) {
     const double TICK = 0.02;
     const struct timespec tick = {0, (long)(TICK * 1e9)};

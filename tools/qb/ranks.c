@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* qb as one of several processes: mpirun -n 4 qb fbp ... */
+/* qb as one of several processes, as in mpirun -n 4 qb fbp ... */
 #include "cli.h"
 
-static bool lost; /* nobody else can speak for this one */
+static bool lost; /* This process could not join the others, so it must print its own error */
 
 bool is_silent(void) {
     int rank, count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --report: one page, without a network, of what was done: the command, scan and volume, geometry, slices, histogram, times.
- * The page is report/page.html; this file gathers its data, a JSON object. */
+/* --report: one HTML page that works without a network. It shows what was done: the command, scan and volume, geometry,
+ * slices, histogram and times. The page itself is report/page.html; this file collects its data as a JSON object. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,18 +12,18 @@
 #include "report_image.h"
 #include "report_scan.h"
 
-extern const unsigned char report_page[]; /* report/page.html, a text */
+extern const unsigned char report_page[]; /* The text of report/page.html */
 
 enum { BINS = 160, SAMPLES = 1 << 18 };
 
-/* ---- while slabs pass ---- */
+/* ---- while the job writes its slabs ---- */
 
 /* Three slices through the middle, and evenly spaced values for the histogram. */
 typedef struct html_report {
-    size_t n[3]; /* z y x */
+    size_t n[3]; /* Number of voxels along z, y, x */
     float *slice[3], *line, *sample;
     size_t samples, seen, every;
-    bool lost; /* no memory */
+    bool lost; /* Memory ran out: the page has no slices and no histogram */
 } html_report;
 
 static float *room(html_report *r, size_t count) {
@@ -168,14 +168,14 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* The drawing that qb info --preview makes. */
+/* Adds the drawing of the geometry that qb info --preview makes. */
 static void add_drawing(cJSON *root, qb_scan *scan, const qb_geometry *given) {
     const qb_scan_info *info = qb_scan_describe(scan);
     char path[PATH_MAX];
     const char *folder = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/qb-report-XXXXXX.svg", folder && *folder ? folder : "/tmp");
     qb_geometry own = {0};
-    if (!given && !(info->pixel_size > 0)) return; /* its scale is in mm */
+    if (!given && !(info->pixel_size > 0)) return; /* The drawing is in mm, so the pixel size must be known */
     if (!given && info->angles &&
         qb_geometry_parallel(info->views, info->angles, info->rows, info->columns,
                              info->pixel_size > 0 ? info->pixel_size : 1, (double)(info->columns - 1) / 2,
@@ -193,7 +193,7 @@ static void add_drawing(cJSON *root, qb_scan *scan, const qb_geometry *given) {
     qb_geometry_destroy(&own);
 }
 
-/* What each code means that a warning has. */
+/* Adds the meaning of each warning code that occurs in the warnings. */
 static void add_codes(cJSON *root) {
     const cJSON *warning;
     cJSON *codes = cJSON_AddObjectToObject(root, "codes");
@@ -220,7 +220,8 @@ static void add_about(cJSON *root, const cli *c) {
     add_codes(root);
 }
 
-/* JSON inside a script element: "<" ends no element, and what is not UTF-8 is no text. */
+/* Prints JSON for a script element: "<" is escaped so that no text can end the element, and bytes that are not UTF-8
+ * are escaped, too. */
 static void print_safely(const char *text, FILE *out) {
     for (size_t n; *text; text += n ? n : 1) {
         n = utf8_length(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures of the report as JSON: the values, 16 bits each, in base64. */
+/* Writes pictures of the report as JSON: the values as 16 bits each, in base64. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ static float mean(const float *values, const image *m, size_t x0, size_t y0, siz
     return count ? (float)(sum / (double)count) : NAN;
 }
 
-/* The largest value of a block: a kind of pixels must not vanish among others. */
+/* The largest value of a block. For kinds of pixels a mean has no meaning, and a rare kind must stay visible. */
 static float most(const float *values, const image *m, size_t x0, size_t y0, size_t step) {
     float top = 0;
     for (size_t y = y0; y < y0 + step && y < m->high; y++)
@@ -46,7 +46,8 @@ static float most(const float *values, const image *m, size_t x0, size_t y0, siz
     return top;
 }
 
-/* The values as 16 bits little-endian between their least and greatest; 65535 is what is no number. */
+/* Adds the values as 16-bit little-endian numbers from 0 (smallest value) to 65534 (largest value); 65535 stands for
+ * NaN and infinity. */
 static void add_values(cJSON *json, const float *values, size_t count) {
     float *sorted = malloc(count * sizeof *sorted);
     unsigned char *bytes = malloc(2 * count);

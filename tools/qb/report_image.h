@@ -10,13 +10,14 @@
 typedef struct image {
     const char *title, *units, *axes[2];
     size_t wide, high;
-    double mm;   /* of a pixel; 0: not known, or another along the other axis */
-    bool up;     /* the first row is at the bottom */
-    bool kinds;  /* values are kinds of pixels, not amounts */
-    size_t side; /* most pixels of a side; 0: 768. Larger images are means of blocks */
+    double mm;  /* Side of a pixel in mm; 0: unknown, or different along the two axes */
+    bool up;    /* The first row is drawn at the bottom */
+    bool kinds; /* Values are kinds of pixels, not amounts */
+    /* Most pixels along a side; 0: 768. Larger images are reduced by means of blocks, or by maxima for kinds */
+    size_t side;
 } image;
 
-/* Appends values[high][wide] to a list; nothing where `values` is NULL or memory is out. */
+/* Appends values[high][wide] to a list. Does nothing where `values` is NULL or memory runs out. */
 void add_image(cJSON *list, const float *values, const image *m);
 
 #endif

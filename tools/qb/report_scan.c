@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the report shows of the scan: flats and mask, pictures behind each step of preparation, the axis, sums of views. */
+/* The part of the report about the scan: flats and mask, pictures after each step of the preparation, the axis, and the
+ * sum of each view. */
 #include "report_scan.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 
 enum { SIDE = 512 };
 
-/* ---- behind each step ---- */
+/* ---- pictures after each step ---- */
 
 typedef struct steps {
     cJSON *list;
@@ -101,7 +102,7 @@ static void add_mask(cJSON *root, const cli *c, qb_scan *scan) {
     free(kinds);
 }
 
-/* ---- how views have moved ---- */
+/* ---- shifts of the views ---- */
 
 static void add_moved(cJSON *root, const qb_scan_info *info) {
     const double degrees = 57.29577951308232;
@@ -118,7 +119,8 @@ static void add_moved(cJSON *root, const qb_scan_info *info) {
 
 /* ---- the axis, and the sums ---- */
 
-/* Where the axis falls, from what the job used; sod 0: parallel rays. False for views that go round no circle. */
+/* Finds the column of the axis that the job used, and the distances; sod 0: parallel rays. False where the views do not
+ * lie on a circle. */
 static bool find_axis(const qb_scan_info *info, const qb_geometry *geometry, const cJSON *plan, const cJSON *done,
                       double *sod, double *sdd, double *axis) {
     const double middle = 0.5 * ((double)info->columns - 1);

@@ -4,8 +4,9 @@
 
 #include "cli.h"
 
-/* report_scan.c: what the report shows of the scan: "scan", "steps" (pictures behind each step of preparation), "fields" (flats,
- * darks, mask), "mask" (counts by kind), "axis" (the curve) and "sums" (of each view's line integrals). */
+/* report_scan.c: adds the part of the report about the scan: "scan", "steps" (pictures after each step of the
+ * preparation), "fields" (flats, darks, mask), "mask" (counts by kind), "axis" (mismatch for each column) and "sums"
+ * (sum of the line integrals of each view). */
 void report_scan_add(cJSON *root, const cli *c, qb_scan *scan, const qb_geometry *geometry, const cJSON *plan,
                      const cJSON *done);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sweep: the verb plans and runs one job for each value of an option, and one slice of each is kept. */
+/* A sweep: the verb plans and runs one job for each value of an option, and one slice of each job is kept. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,25 +10,25 @@
 
 typedef struct sweep {
     sweep_values values;
-    const char *flag, *asked; /* "sweep" or "center", and what was given */
+    const char *flag, *asked; /* Flag of the sweep, "sweep" or "center", and its text */
     const qb_param *row;
     void *target;
     qb_tool_sweep_plan plan;
     qb_tool_sweep *slices;
-    qb_output_options output; /* as given */
-    qb_env env;               /* as given */
-    bool looked;              /* the slice is chosen */
-    bool looking;             /* at the plan alone, for the slice */
-    bool resized;             /* the sweep has chosen the volume's size */
-    qb_scan *scan;            /* open for all jobs; NULL: each opens its own */
-    size_t nx, ny;            /* of the first value's slices */
-    cJSON *heard;             /* warnings of the job that runs; of each job before, in `all` */
+    qb_output_options output; /* Output options as the user gave them */
+    qb_env env;               /* Environment as it was before the sweep */
+    bool looked;              /* The slice has been chosen */
+    bool looking;             /* The first pass: jobs are only planned, to choose the slice */
+    bool resized;             /* The sweep has changed the size of the volume */
+    qb_scan *scan;            /* Scan that stays open for all jobs; NULL: each job opens it again */
+    size_t nx, ny;            /* Size of the slices of the first value */
+    cJSON *heard;             /* Warnings of the current job; `all` has those of the earlier jobs */
     cJSON *all;
 } sweep;
 
-/* ---- what is asked for ---- */
+/* ---- options of the sweep ---- */
 
-/* --sweep, or --center A:B:STEP, which is --sweep center=A:B:STEP. */
+/* Finds the text of the sweep. --center A:B:STEP is the same as --sweep center=A:B:STEP. */
 static qb_status find_text(cli *c, sweep *s) {
     void *target;
     const qb_param *center = find_row(c, "center", 0, &target);
@@ -45,10 +45,11 @@ static qb_status find_text(cli *c, sweep *s) {
     return sweep_values_parse(s->flag, range ? text : s->asked, &s->values);
 }
 
-/* Of the output's options only these change the numbers of a slice. */
+/* Only these output options change the values of a slice. */
 static bool is_filter(const char *name) { return strcmp(name, "denoise") == 0 || strcmp(name, "clip") == 0; }
 
-/* Options of the run hold for all jobs: the environment, which was made before, points into them. */
+/* Refuses options that cannot differ between jobs. Options of the section "Running" hold for all jobs, because the
+ * environment is made from them once. */
 static qb_status check_row(cli *c, sweep *s) {
     static const char *const none[] = {"report", "sweep", "resume", "slices"};
     s->row = find_row(c, s->values.name, 0, &s->target);
@@ -61,7 +62,7 @@ static qb_status check_row(cli *c, sweep *s) {
     return complain(QB_BAD_ARGUMENT, "--%s %s: --%s changes no slice", s->flag, s->asked, s->row->name);
 }
 
-/* All values are such as the option takes, before the first job runs. The first one stays. */
+/* Checks that the option accepts all values, before the first job runs. Afterwards the option has the first value. */
 static qb_status try_values(sweep *s) {
     qb_status status = QB_OK;
     for (size_t i = s->values.count; status == QB_OK && i-- > 0;)
@@ -114,7 +115,8 @@ qb_status sweep_begin(cli *c) {
 void sweep_end(cli *c) {
     sweep *s = c->sweep;
     if (!s) return;
-    s->output.denoise = c->options.output.denoise; /* a sweep of it has set another */
+    /* A sweep of --denoise has replaced the text that s->output points to */
+    s->output.denoise = c->options.output.denoise;
     c->options.output = s->output;
     qb_tool_sweep_destroy(s->slices);
     sweep_values_clear(&s->values);
@@ -133,7 +135,7 @@ void sweep_keep(cli *c, qb_scan *scan) {
     if (c->sweep->target != &c->options.scan) c->sweep->scan = scan;
 }
 
-/* The axis that the first job has found, unless the option that changes may move it. */
+/* Keeps the axis that the first job found for the other jobs, unless the option of the sweep can move the axis. */
 static qb_status keep_axis(cli *c, const sweep *s) {
     void *target;
     char text[64];
@@ -149,13 +151,13 @@ static qb_status keep_axis(cli *c, const sweep *s) {
     return qb_param_set(row, target, text);
 }
 
-/* ---- which slice ---- */
+/* ---- choice of the slice ---- */
 
 static double element(const cJSON *object, const char *name, int index) {
     return cJSON_GetArrayItem(cJSON_GetObjectItem(object, name), index)->valuedouble;
 }
 
-/* The middle one of those that --slices names, or of the volume. */
+/* Chooses the middle slice of --slices or of the volume. */
 static qb_status choose_slice(cli *c, size_t count) {
     void *target;
     const qb_param *row = find_row(c, "slices", 0, &target);
@@ -168,7 +170,7 @@ static qb_status choose_slice(cli *c, size_t count) {
     return qb_param_set(row, target, one);
 }
 
-/* The same of a method without --slices: a volume of one slice. */
+/* Chooses the middle slice for a method without --slices: makes the volume one slice high. */
 static qb_status shrink(cli *c, const cJSON *plan, size_t count) {
     void *target;
     const qb_param *size = find_row(c, "size", 0, &target), *offset = find_row(c, "offset", 0, &target);
@@ -181,7 +183,8 @@ static qb_status shrink(cli *c, const cJSON *plan, size_t count) {
     return status == QB_OK ? qb_param_set(offset, target, text) : status;
 }
 
-/* An iterative method needs all that a cone's rays pass through: there the volume is made as it was asked for. */
+/* Chooses the slice. For a cone beam an iterative method needs the whole volume that the rays cross, so there the
+ * volume keeps its size. */
 static qb_status take_slice(cli *c, const cJSON *plan, bool parallel) {
     void *target;
     const size_t count = (size_t)element(plan, "size", 2);
@@ -196,7 +199,7 @@ static qb_status take_slice(cli *c, const cJSON *plan, bool parallel) {
 
 static void hear(void *user, qb_log_level level, const char *text) {
     sweep *s = user;
-    /* A volume of another size than the user's: one slice high, or as large as the largest of all. */
+    /* The sweep itself changed the size of the volume: warnings about the size do not concern the user's volume. */
     const bool size = strstr(text, "[beyond-volume]") || strstr(text, "[outside-field]");
     if (level == QB_LOG_WARNING && s->resized && size) return;
     if (level == QB_LOG_WARNING) cJSON_AddItemToArray(s->heard, cJSON_CreateString(text));
@@ -207,7 +210,8 @@ static void advance(void *user, const char *what, uint64_t done, uint64_t total)
     (void)user, (void)what, (void)done, (void)total;
 }
 
-/* Slices of the first and the last value may differ in size, as those of a half acquisition do: all get the larger one. */
+/* Slices of the first and the last value may differ in size, as in a half acquisition: all slices get the larger
+ * size. */
 static qb_status widen(cli *c, sweep *s, const cJSON *plan) {
     void *target;
     const size_t nx = (size_t)element(plan, "size", 0), ny = (size_t)element(plan, "size", 1);
@@ -271,7 +275,8 @@ static bool holds(const cJSON *list, const char *text) {
     return false;
 }
 
-/* What every job warned of does not come from the option: it is printed once. The rest goes into the table. */
+/* A warning of every job does not come from the option: it is printed once. All warnings of a job are added to its row
+ * of the table. */
 static void tell_common(sweep *s) {
     const cJSON *item, *job;
     cJSON_ArrayForEach(item, cJSON_GetArrayItem(s->all, 0)) {
@@ -290,7 +295,8 @@ static void add_table_warnings(const sweep *s, cJSON *report) {
 
 /* ---- the table ---- */
 
-/* Of a parallel beam's axis the slice with the least below zero is likely the right one; of other options no number says. */
+/* For the axis of a parallel beam, the slice with the fewest negative values is probably the right one, and is marked.
+ * For other options no number tells which value is best. */
 static void print_table(const sweep *s, const cJSON *report) {
     const cJSON *row, *table = cJSON_GetObjectItem(report, "slices");
     double best = strcmp(s->row->name, "center") == 0 ? 0 : INFINITY;
@@ -318,7 +324,9 @@ static qb_status finish(cli *c, sweep *s) {
     if (status != QB_OK) return status;
     cJSON *report = cJSON_Parse(json);
     qb_text_free(json);
-    if (!report) { /* the slices are published: that the table is missing is no failure of the run */
+    /* Plans each job as if its value had been given, and reads only the rows of one slice. The scan stays open with its
+     * flats and darks, unless the option changes how the scan is opened. */
+    if (!report) {
         c->env.log(NULL, QB_LOG_WARNING, "no memory to show what was done");
         return QB_OK;
     }
@@ -340,8 +348,7 @@ static qb_status run_value(cli *c, sweep *s, size_t i) {
     return status;
 }
 
-/* One scan, one verb: each job is planned as if its value had been given, and reads the rows of one slice. The scan stays open, with its
- * fields, unless the option changes that. */
+/* Warnings were held back since the scan was opened */
 qb_status sweep_run(cli *c) {
     sweep *s = c->sweep;
     const char *denoise = c->options.output.denoise;

@@ -4,35 +4,36 @@
 
 #include "cli.h"
 
-/* sweep.c: --sweep OPTION=VALUES, or --center A:B:STEP. The verb plans a job for each value; one slice of each is kept. */
+/* sweep.c: --sweep OPTION=VALUES, or --center A:B:STEP. The verb plans a job for each value; one slice of each job is
+ * kept. */
 
-/* Checks what is asked for; c->sweep stays NULL where there is no sweep. */
+/* Checks the options of a sweep; c->sweep stays NULL where no sweep is asked for. */
 qb_status sweep_begin(cli *c);
 /* Runs the verb for each value and prints the table. */
 qb_status sweep_run(cli *c);
-/* What the verb does with its job in a sweep. */
+/* Handles the job of one value: called by the verb in place of running the job. */
 qb_status sweep_job(cli *c, qb_job *job, bool parallel);
-/* The line of a plan; nothing where the plan is of no sweep. */
+/* Prints the line about the sweep in a plan; prints nothing where there is no sweep. */
 void sweep_print_plan(const cJSON *sweep, FILE *out);
 void sweep_end(cli *c);
-/* The scan that was kept for all jobs of the sweep; NULL: there is none. */
+/* The scan that stays open for all jobs of the sweep; NULL: there is none. */
 qb_scan *sweep_scan(const cli *c);
-/* Keeps an open scan, unless the sweep changes how it is opened. */
+/* Keeps an open scan for the next jobs, unless the sweep changes how it is opened. */
 void sweep_keep(cli *c, qb_scan *scan);
 
-/* sweep_values.c: the values of a sweep, as the option takes them. */
+/* sweep_values.c: the values of a sweep as texts, in the form in which the option takes them. */
 typedef struct sweep_values {
-    char name[64]; /* the option */
-    char **text;   /* [count] */
+    char name[64]; /* Name of the option */
+    char **text;   /* Values [count] */
     size_t count;
 } sweep_values;
 /* "center=30:34:0.5", "rings=sort,wavelet", "filter=hann:{0.4:1:0.2}". */
 qb_status sweep_values_parse(const char *flag, const char *text, sweep_values *values);
 void sweep_values_clear(sweep_values *values);
-/* Is it A:B:STEP, three numbers? */
+/* Does the text have the form A:B:STEP, with three numbers? */
 bool sweep_is_range(const char *text);
 
-/* cmd_fbp.c: a picture's name, and what is black and white in it; nothing for NULL. */
+/* cmd_fbp.c: prints the name of a picture and its black and white values; prints nothing for NULL. */
 void print_picture(const cJSON *picture, FILE *out);
 
 #endif

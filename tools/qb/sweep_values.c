@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The values of a sweep: A:B:STEP, a list of words, or either within a text in braces. */
+/* The values of a sweep: A:B:STEP or a list of words, alone or in braces within a text. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 
 enum { MOST = 1000, ROOM = 96 };
 
-/* Three numbers with colons between them; the command's locale is "C". */
+/* Reads three numbers with colons between them. The locale of the command is "C", so the decimal separator is a
+ * point. */
 static bool read_range(const char *text, size_t length, double range[3]) {
     char copy[ROOM], *at = copy;
     if (length >= sizeof copy) return false;
@@ -27,7 +28,7 @@ bool sweep_is_range(const char *text) {
     return text && read_range(text, strlen(text), range);
 }
 
-/* As few as tell all values apart; -1: more than nine. */
+/* The smallest number of decimals that represents all values; -1: more than nine. */
 static int decimals(double first, double step) {
     double ten = 1;
     for (int n = 0; n <= 9; n++, ten *= 10)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the user sees while it runs, all on stderr: remarks, warnings, progress; and interruption. */
+/* What the user sees on stderr while the command runs: messages, warnings and progress. Also handles interruption by
+ * signals. */
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,24 +12,24 @@
 #include "cli.h"
 
 static volatile sig_atomic_t interrupted;
-static sem_t told; /* of it */
+static sem_t told; /* Posted by the signal handler, to wake the thread of watch() */
 
 static struct {
     bool silent, terminal, quiet, verbose, open;
     struct timespec start, last;
-    int percent;               /* last printed on a plain stream */
-    char stage[32], come[112]; /* how far that has come in its own terms, when last it said so */
+    int percent;               /* Percentage that was last printed where stderr is no terminal */
+    char stage[32], come[112]; /* Name of the stage; the last note of the stage about its own progress */
 } screen;
 
 static void interrupt(int signal_number) {
     (void)signal_number;
-    if (interrupted) _exit(130); /* the second time at once */
+    if (interrupted) _exit(130); /* A second signal ends the process at once */
     interrupted = 1;
     sem_post(&told);
 }
 
-/* Work looks at `interrupted` where it can: between chunks, between views. Where it cannot, inside a library, on a disk
- * that hangs, this thread ends the process. */
+/* Ends the process where the work cannot stop by itself. The work checks `interrupted` between chunks and views, but it
+ * cannot check inside a library or on a disk that hangs. */
 static void *watch(void *unused) {
     static const char words[] =
         "qb: interrupted in the midst of what could not be stopped; temporary files are removed\n";
@@ -43,7 +44,8 @@ static void *watch(void *unused) {
     return unused;
 }
 
-/* Without it a signal is obeyed as soon as work looks. Signals are for the other threads. */
+/* Starts the thread of watch(). If this fails, a signal still stops the work at its next check. The thread blocks all
+ * signals: the other threads handle them. */
 static void start_watch(void) {
     sigset_t all, before;
     pthread_attr_t small;
@@ -69,10 +71,10 @@ void finish_progress(void) {
     screen.open = false;
 }
 
-/* For --json; a thread at a time comes here. */
+/* Warnings for --json. The library calls the log function from one thread at a time. */
 static cJSON *warnings;
 
-/* False where the same was said before. */
+/* Keeps a warning; false where the same warning was kept before. */
 static bool keep_warning(const char *text) {
     const cJSON *said;
     if (!warnings) warnings = cJSON_CreateArray();
@@ -94,13 +96,14 @@ void show_warnings(cJSON *object) {
     cJSON_AddItemToObject(object, "warnings", warnings ? cJSON_Duplicate(warnings, true) : cJSON_CreateArray());
 }
 
-static cJSON *held; /* warnings that wait */
+static cJSON *held; /* Warnings that are held back */
 
 void hold_warnings(void) {
     if (!held) held = cJSON_CreateArray();
 }
 
-/* The refusal says the same: its sentence holds the warning's, less the code. */
+/* Does the error message say the same as the warning? Then it contains the sentence of the warning, without the
+ * code. */
 static bool is_refusal(const char *warning) {
     char sentence[640];
     const char *code = strrchr(warning, '[');
@@ -150,7 +153,7 @@ static void print_bar(const char *what, uint64_t done, uint64_t total, double el
 static void print_progress(void *user, const char *what, uint64_t done, uint64_t total) {
     (void)user;
     if (screen.silent || screen.quiet || total == 0) return;
-    if (done > total) done = total; /* whoever counts may go past what was foreseen */
+    if (done > total) done = total; /* The counter may exceed the forecast total */
     const size_t name = strcspn(what, ";");
     if (strncmp(screen.stage, what, name) != 0 || screen.stage[name]) {
         snprintf(screen.stage, sizeof screen.stage, "%.*s", (int)name, what);
@@ -173,7 +176,7 @@ static void print_progress(void *user, const char *what, uint64_t done, uint64_t
             elapsed * (double)(total - done) / (double)done, screen.come);
 }
 
-/* What the command itself reads and writes; to compare it with the rest is the library's. */
+/* Lists the files that the command itself reads and writes. The library checks that outputs do not overwrite inputs. */
 static void list_files(cli *c) {
     const run_options *run = &c->options.run;
     const bool together = c->verb->abilities & WRITES && !run->dry_run;
@@ -197,8 +200,10 @@ void open_terminal(cli *c) {
     sigaction(SIGTERM, &action, NULL);
     struct sigaction hangup;
     if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL); /* a lost session ends cleanly; nohup is respected */
-    signal(SIGXFSZ, SIG_IGN);             /* a file too large is an error like a full disk, not a death */
+        /* A closed session ends the run cleanly; under nohup the signal stays ignored */
+        sigaction(SIGHUP, &action, NULL);
+    /* A file above the size limit then fails like a full disk, and does not end the process */
+    signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     list_files(c);
     c->env = (qb_env){.struct_size = sizeof c->env,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The process in which the HDF5 library meets a file first. It may die here. */
+/* The process in which the HDF5 library opens a file for the first time. A damaged file may crash or block it without
+ * harm to qb. */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -10,10 +11,10 @@
 
 const char trial_word[] = "--try-hdf5";
 
-/* Real files need some milliseconds and some megabytes. */
+/* Limits of processor time and memory. Real files need only some milliseconds and some megabytes. */
 enum { SECONDS = 10, SECONDS_MORE = 50, MEBIBYTES = 2048, NO_MEMORY = 9 };
 
-/* Was the limit higher? */
+/* Lowers a limit of the process; false where the limit was as low before. */
 static bool limit(int resource, rlim_t most) {
     struct rlimit now;
     if (getrlimit(resource, &now) != 0 || now.rlim_cur <= most) return false;
@@ -21,7 +22,7 @@ static bool limit(int resource, rlim_t most) {
     return setrlimit(resource, &now) == 0;
 }
 
-/* A link takes some hundred bytes in the file and 0.1 ms of going through. */
+/* Processor time allowed for a file. A link takes about a hundred bytes in the file and 0.1 ms to follow. */
 static rlim_t seconds_for(const char *path) {
     struct stat about;
     rlim_t more = stat(path, &about) == 0 ? (rlim_t)(about.st_size >> 22) : 0;
@@ -29,18 +30,20 @@ static rlim_t seconds_for(const char *path) {
 }
 
 int try_hdf5(const char *path, const char *dataset, bool serve) {
-    if (!serve) prctl(PR_SET_PDEATHSIG, SIGKILL); /* who reads for others sees that they are gone */
+    /* Ends this process with its parent. A serving process notices by itself that its parent is gone */
+    if (!serve) prctl(PR_SET_PDEATHSIG, SIGKILL);
     bool lowered = false;
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, seconds_for(path));
-#ifndef __SANITIZE_ADDRESS__ /* which takes terabytes of addresses */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer reserves terabytes of addresses */
     lowered = limit(RLIMIT_AS, (rlim_t)MEBIBYTES << 20);
 #endif
     if (serve) {
         qb_tool_hdf5_serve(path, dataset);
         return 0;
     }
-    /* What the file asks for it asks for again; a shortage of the system's is for the parent to meet. */
+    /* Tries twice: a file that asks for too much memory does so each time. A shortage of the system passes, and the
+     * parent handles it. */
     bool short_of_it =
         qb_tool_hdf5_try(path, dataset) == QB_NO_MEMORY && qb_tool_hdf5_try(path, dataset) == QB_NO_MEMORY;
     return short_of_it && lowered ? NO_MEMORY : 0;

@@ -5,14 +5,15 @@
 #include <libwebsockets.h>
 #include <stdbool.h>
 
-/* Who may ask the server of qb view. */
+/* Checks who may send requests to the server of qb view. */
 
 /* Does the Host header name this server? A page of another site can give this machine's address a name of its own (DNS rebinding).
  * So a server on the loopback accepts only the loopback's names. Elsewhere a machine may have any name, and the token alone decides. */
 bool view_host_serves(struct lws *wsi, const char *address);
-/* False when the page of another server asks. */
+/* False where the request comes from the page of another server. */
 bool view_origin_serves(struct lws *wsi);
-/* "Authorization: Bearer TOKEN"; takes as long for any token of this length. */
+/* Does the header "Authorization: Bearer TOKEN" have the token? Takes the same time for every token of this length, so
+ * that the time does not reveal the token. */
 bool view_token_fits(struct lws *wsi, const char *token);
 
 #endif

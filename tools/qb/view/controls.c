@@ -9,10 +9,10 @@
 #include "query.h"
 
 typedef enum kind {
-    NUMBER, /* one number */
-    FIRST,  /* the first of several numbers */
-    WORD,   /* a choice */
-    TUNED   /* a choice with a number: hann:0.8, all:snr=3; or, with an empty choice, the number alone */
+    NUMBER, /* One number */
+    FIRST,  /* The first of several numbers */
+    WORD,   /* One of the choices */
+    TUNED   /* A choice with a number: hann:0.8, all:snr=3; a control with an empty choice: the number alone */
 } kind;
 
 struct view_control {
@@ -20,11 +20,11 @@ struct view_control {
     bool fbp, fdk;
     kind kind;
     const char *choices;
-    const char *prefix; /* before the number of a TUNED one */
+    const char *prefix; /* Text before the number of a TUNED control */
     double low, high, step;
-    double usual; /* the number where the option does not say */
+    double usual; /* Number of the slider where the option has none */
     enum { OF_METHOD, OF_PREPARATION, OF_GEOMETRY, OF_TV } where;
-    bool places; /* says where axis and detector are */
+    bool places; /* The control moves the axis or the detector */
 };
 
 static const view_control controls[] = {
@@ -44,9 +44,9 @@ enum { CONTROLS = sizeof controls / sizeof *controls };
 
 static bool serves(const view_control *control, bool cone) { return cone ? control->fdk : control->fbp; }
 
-/* ---- what was asked for ---- */
+/* ---- reading the request ---- */
 
-/* Is it one of A|B|C? An empty choice counts. */
+/* Is the word one of the choices A|B|C? An empty choice counts, too. */
 static bool is_choice(const char *choices, const char *word, size_t length) {
     for (const char *at = choices;; at++) {
         const size_t n = strcspn(at, "|");
@@ -83,7 +83,7 @@ static bool fits(const view_control *control, const char *value) {
     if (number_alone) return true;
     if (n == 0 || !is_choice(control->choices, value, n)) return false;
     if (!value[n]) return true;
-    if (is_choice("keep|none", value, n)) return false; /* there is nothing to tune */
+    if (is_choice("keep|none", value, n)) return false; /* These choices have no number */
     const size_t p = strlen(control->prefix);
     return strncmp(value + n + 1, control->prefix, p) == 0 && is_number(value + n + 1 + p);
 }
@@ -228,14 +228,14 @@ static bool is_changed(const view_changes *changes, const qb_param *row) {
     return strcmp(row->name, "output") == 0;
 }
 
-/* The verb's option of that name; NULL: it has none. */
+/* The verb's option of this name; NULL: the verb has none. */
 static const qb_param *row_of(const verb *of, const char *name) {
     const qb_param *row = NULL;
     for (const section *s = of->sections; s->table && !row; s++) row = qb_param_find(s->table, name);
     return row;
 }
 
-/* A given option as it was given: lists item by item. */
+/* Appends an option as the user gave it; a list is given item by item. */
 static void repeat(cli *words, const cli *c, const qb_param *row) {
     char value[8192];
     const qb_param *as = row_of(words->verb, row->name);

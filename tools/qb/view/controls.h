@@ -4,13 +4,13 @@
 
 #include "../cli.h"
 
-/* What the page may change of a reconstruction, and which options the changes become. */
+/* The controls of the page for a reconstruction, and the options that their changes become. */
 
 enum { VIEW_CHANGES_MOST = 8, VIEW_CHANGE_SIZE = 64 };
 
 typedef struct view_control view_control;
 
-/* Options that differ from those of the command line. */
+/* Changes made on the page: options that differ from those of the command line. */
 typedef struct view_changes {
     int count;
     struct {
@@ -19,32 +19,34 @@ typedef struct view_changes {
     } of[VIEW_CHANGES_MOST];
 } view_changes;
 
-/* NAME=VALUE for any control of qb fbp or fdk (`cone`), in the order of the controls. False, and why in `words`, for a value that
- * no slider gives: above all for the name of a file. */
+/* Reads NAME=VALUE for each control of qb fbp, or of qb fdk where `cone` is set, in the order of the controls. Refuses
+ * values that no slider gives, above all file names: returns false, and `words` says why. */
 bool view_changes_read(bool cone, const char *query, view_changes *changes, char *words, size_t size);
-/* As one text, the same for the same changes. */
+/* Writes the changes as one text. Equal changes give equal texts. */
 void view_changes_key(const view_changes *changes, char *key, size_t size);
-/* Those alone that change what line integrals are. */
+/* Only those changes that alter the line integrals. */
 view_changes view_changes_of_preparation(const view_changes *changes);
 
-/* Slices of qb tv in place of qb fbp. */
+/* True where slices are made by qb tv in place of qb fbp. */
 bool view_changes_ask_tv(const view_changes *changes);
 
-/* Options of one picture; texts are its own. */
+/* Options of one picture. The struct owns its texts. */
 typedef struct view_options_of {
     qb_prep_options prep;
     qb_geometry_options geometry;
     qb_fbp_options fbp;
     qb_fdk_options fdk;
-    qb_iterative_options tv; /* with what it has in common with fbp, where tv is asked for */
+    /* Options of qb tv; where tv is asked for, size, voxel, units and axis are those of `fbp` */
+    qb_iterative_options tv;
 } view_options_of;
 qb_status view_options_make(const cli *c, bool cone, const view_changes *changes, view_options_of *made);
 void view_options_clear(view_options_of *made);
 
-/* [{"name", "label", "kind", "low", "high", "step", "choices", "value"}]; without those of axis and detector where these are fixed, and of preparation where it is done. */
+/* [{"name", "label", "kind", "low", "high", "step", "choices", "value"}]. `fixed`: without controls of the axis and the
+ * detector. `prepared`: without controls of the preparation and of tv. */
 cJSON *view_controls_json(const cli *c, bool cone, bool fixed, bool prepared, const qb_scan_info *info);
 
-/* The command that makes the volume; NULL: no memory. For free(). */
+/* The command that makes the volume; NULL: out of memory. The caller frees it by free(). */
 char *view_command(const cli *c, bool cone, const view_changes *changes, const char *output);
 
 #endif

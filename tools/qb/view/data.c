@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the page asks for: /info once, then parts of planes, values under the cursor, lines. Numbers go as little-endian float32;
- * all else is JSON. Every request is checked here, whoever sent it. */
+/* Answers the page's requests about files: /info once, then parts of planes, values under the cursor and lines. Numbers
+ * are sent as little-endian float32, everything else as JSON. Every request is checked here, whoever sent it. */
 #include "data.h"
 
 #include <cjson/cJSON.h>
@@ -20,19 +20,19 @@ enum { LINE_MOST = 4096 };
 
 typedef struct file {
     qb_volume *volume;
-    view_stack stack; /* the volume's images, for the pages */
+    view_stack stack; /* The volume's images, as the page reads them */
     const char *path;
-    char *about; /* JSON of /info; made when it is first asked for */
+    char *about; /* JSON of /info for this file; made at the first request */
 } file;
 
-/* Volumes 0 and 1 are files, those from FIELDS on are fields of file 0. */
+/* Numbers of volumes in requests: 0 and 1 are files; FIELDS and above are the fields of file 0. */
 enum { FIELDS = 3 };
 
 struct view_data {
     file file[2];
     int count;
-    view_fields *fields;  /* NULL: file 0 is no scan, or there are two files */
-    pthread_mutex_t lock; /* of `about`, and of what fields are described by */
+    view_fields *fields;  /* Fields of the scan; NULL: file 0 is no scan, or there are two files */
+    pthread_mutex_t lock; /* Protects `about` and the descriptions of the fields */
 };
 
 static qb_status read_file(void *user, const size_t first[3], const size_t count[3], const size_t step[3], float *out) {
@@ -48,7 +48,7 @@ static const view_stack *stack_of(view_data *data, const char *query) {
 
 /* ---- /info ---- */
 
-/* A volume's y and z point up; images of a detector are drawn as they lie in the file. */
+/* The y and z axes of a volume point up. Detector images are drawn as they lie in the file. */
 static bool points_up(const qb_array_info *info) {
     return strcmp(info->quantity, "attenuation") == 0 || strcmp(info->quantity, "Hounsfield") == 0 ||
            strcmp(info->quantity, "volume") == 0;
@@ -116,7 +116,7 @@ static view_answer plane(view_data *data, const char *query) {
     return view_failed(status);
 }
 
-/* ---- /value?at=z,y,x[&volume=3]: of each file, or of that volume ---- */
+/* ---- /value?at=z,y,x[&volume=3]: the value in each file, or in one volume ---- */
 
 static view_answer value(view_data *data, const char *query) {
     const size_t one[3] = {1, 1, 1};
@@ -139,7 +139,8 @@ static view_answer value(view_data *data, const char *query) {
     return view_failed(status);
 }
 
-/* ---- /line?from=z,y,x&to=z,y,x&count=512: evenly spaced values on it, in hundredths of a voxel, linear between voxels ---- */
+/* ---- /line?from=z,y,x&to=z,y,x&count=512: evenly spaced values on a line, interpolated; places in hundredths of a
+ * voxel ---- */
 
 enum { PARTS = 100 };
 
@@ -201,7 +202,7 @@ static view_answer oblique(view_data *data, const char *query) {
     return view_failed(status);
 }
 
-/* ---- the table ---- */
+/* ---- table of requests ---- */
 
 view_answer view_data_answer(void *data, const char *path, const char *query, const volatile sig_atomic_t *gone) {
     (void)gone;

@@ -13,13 +13,13 @@ static const char *const names[VIEW_FIELDS] = {[FLAT] = "flat", [DARK] = "dark",
 typedef struct field {
     view_stack stack;
     qb_array_info info;
-    float *image; /* [row][column]; NULL: the scan has none */
-    char *about;  /* its levels, as JSON */
+    float *image; /* Values [row][column]; NULL: the scan has no such field */
+    char *about;  /* Levels of the field, as JSON */
 } field;
 
 struct view_fields {
     qb_scan *scan;
-    pthread_mutex_t lock; /* of `looked` and all that is read then */
+    pthread_mutex_t lock; /* Protects `looked` and the images, which are read at the first request */
     bool looked;
     field of[VIEW_FIELDS];
 };
@@ -62,7 +62,7 @@ void view_fields_close(view_fields *fields) {
     free(fields);
 }
 
-/* Why each pixel counts as not measured, as numbers of qb_pixel. */
+/* Reads why each pixel counts as not measured, as numbers of qb_pixel. */
 static void read_mask(view_fields *fields, size_t pixels) {
     const qb_env quiet = {.struct_size = sizeof quiet};
     unsigned char *mask = malloc(pixels);
@@ -87,7 +87,7 @@ static void look(view_fields *fields) {
     read_mask(fields, pixels);
 }
 
-/* Levels of one image say all of a stack of equal ones. */
+/* All images of the stack are equal, so one image gives the levels of the stack. */
 static void describe(field *f, size_t which) {
     const size_t pixels = f->info.shape[1] * f->info.shape[2];
     cJSON *about = cJSON_CreateObject();

@@ -11,7 +11,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Values of some rows of some images; their number. */
+/* Reads some rows of some images; returns the number of values. */
 static size_t sample(const view_stack *stack, float **out) {
     const size_t *n = stack->info->shape;
     const size_t images = n[0] < LOOKS ? n[0] : LOOKS, rows = n[1] < LOOKS ? n[1] : LOOKS, each = n[2];
@@ -27,7 +27,7 @@ static size_t sample(const view_stack *stack, float **out) {
     return looked;
 }
 
-/* Moves values that were measured to the front, sorted; their number. */
+/* Moves the measured values to the front and sorts them; returns their number. */
 static size_t sort_measured(float *values, size_t looked) {
     size_t count = 0;
     for (size_t i = 0; i < looked; i++) {
@@ -45,7 +45,7 @@ void view_levels_of(cJSON *about, float *values, size_t looked) {
     const size_t count = sort_measured(values, looked);
     const double unmeasured = looked ? 1 - (double)count / (double)looked : 0;
     for (size_t i = 0; count && i < LEVELS; i++) levels[i] = (double)values[(size_t)(shares[i] * (double)(count - 1))];
-    /* From the darkest to the brightest but for single ones. */
+    /* The histogram covers all values, but single outliers do not stretch it by more than a quarter on each side. */
     const double span = levels[9] - levels[1], low = fmax(levels[0], levels[1] - span / 4),
                  high = fmin(levels[10], levels[9] + span / 4), width = (high - low) / BINS;
     for (size_t i = 0; i < count && width > 0; i++) {

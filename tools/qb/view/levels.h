@@ -6,9 +6,9 @@
 
 #include "plane.h"
 
-/* Adds histogram, percentiles and the share that was not measured, from 24 rows of 24 images at most. */
+/* Adds the histogram, percentiles and the share of values that were not measured, from at most 24 rows of 24 images. */
 void view_levels_add(cJSON *about, const view_stack *stack);
-/* The same of `looked` values, which are reordered. */
+/* Adds the same for `looked` given values, whose order changes. */
 void view_levels_of(cJSON *about, float *values, size_t looked);
 
 #endif

@@ -7,8 +7,9 @@
 
 /* Checks who may send requests to the server of qb view. */
 
-/* Does the Host header name this server? A page of another site can give this machine's address a name of its own (DNS rebinding).
- * So a server on the loopback accepts only the loopback's names. Elsewhere a machine may have any name, and the token alone decides. */
+/* Does the Host header name this server? A page of another site can give the address of this machine a name of its own
+ * (DNS rebinding). Therefore a server on the loopback address accepts only the names of the loopback. At other
+ * addresses a machine may have any name, and only the token decides. */
 bool view_host_serves(struct lws *wsi, const char *address);
 /* False where the request comes from the page of another server. */
 bool view_origin_serves(struct lws *wsi);

@@ -34,7 +34,8 @@ static void give_up(void *user, size_t number) {
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Flats and darks that came with the views; means. Lines that are being made may be of the old ones still. */
+/* Takes the means of the flats and darks that came with the views. Lines that a worker is computing now may still use
+ * the old fields. */
 static void take_fields(void *user, const float *flat, const float *dark) {
     view_live *l = user;
     const size_t n = l->rows * l->columns;
@@ -45,7 +46,7 @@ static void take_fields(void *user, const float *flat, const float *dark) {
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Views of the scan before stay until others come, so that the last picture stays. */
+/* A new scan begins. The views of the old scan stay until new views replace them, so that the page keeps a picture. */
 static void restart(void *user) {
     view_live *l = user;
     pthread_mutex_lock(&l->lock);
@@ -89,7 +90,7 @@ static qb_status wait_for_first(view_live *l, int *waits) {
     }
 }
 
-/* FROM:TO:N, or the angles of the file. */
+/* Finds the angles: those of --angles FROM:TO:N, or those of the file. */
 static qb_status find_angles(view_live *l) {
     const char *text = l->c->options.scan.angles;
     const qb_scan_info *info = qb_scan_describe(view_source_scan(l->source));
@@ -178,9 +179,9 @@ void view_live_close(view_live *l) {
     free(l);
 }
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
-/* Slots without a view, as --exclude has them; angles of the others. */
+/* Lists the slots that have no view, in the form of --exclude, and the angles of all slots. */
 static size_t list_slots(view_live *l, double *angles, char *missing, size_t size) {
     size_t used = 0, count = l->slots;
     while (count > 0 && !l->view_of[count - 1]) count--;

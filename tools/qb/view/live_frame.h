@@ -4,7 +4,7 @@
 
 #include "quickbeam/quickbeam.h"
 
-/* What a message of ZeroMQ says of its frame. */
+/* The header of a ZeroMQ message, which describes its frame. */
 
 typedef enum view_kind { VIEW_DARK, VIEW_FLAT, VIEW_OF_SCAN, VIEW_KINDS } view_kind;
 
@@ -15,7 +15,7 @@ typedef struct view_frame {
     const void *pixels;
 } view_frame;
 
-/* All but the pixels; false where the text is no such header. */
+/* Reads everything but the pixels; false where the text is no such header. */
 bool view_frame_read(const char *text, size_t size, view_frame *frame);
 
 #endif

@@ -7,7 +7,7 @@ bool view_changes_images(const qb_scan_options *o) {
     return (o->bin && *o->bin) || (o->crop && *o->crop) || o->flip || o->rotate;
 }
 
-/* To be freed; NULL: it cannot be changed. */
+/* The changed image, which the caller frees; NULL: the image cannot be changed. */
 static void *change(const view_changer *c, qb_dtype dtype, const void *values, qb_dtype *made) {
     const qb_tensor image = {.data = (void *)values,
                              .memory = QB_MEMORY_CPU,

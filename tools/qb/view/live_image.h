@@ -4,16 +4,16 @@
 
 #include "live_source.h"
 
-/* Turned, mirrored, cut and binned frames, as the options of the scan have it. */
+/* Rotates, flips, crops and bins frames, as the options of the scan say. */
 typedef struct view_changer {
     const qb_scan_options *options;
     qb_quantity quantity;
-    size_t rows, columns; /* of a frame as it comes */
+    size_t rows, columns; /* Size of a frame as it comes */
     const view_listener *to;
 } view_changer;
 
 bool view_changes_images(const qb_scan_options *options);
-/* Passes on to changer->to what it is told, changed. */
+/* A listener that changes the frames and passes everything on to changer->to. */
 view_listener view_changer_listener(view_changer *changer);
 
 #endif

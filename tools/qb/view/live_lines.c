@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Line integrals of the views of a running scan, which workers make while further views come. */
+/* Line integrals of the views of a running scan. Workers compute them while further views come. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,7 +36,7 @@ static void *work(void *given) {
         pthread_mutex_unlock(&l->lock);
         integrate(l, l->raw + slot * n * size, l->lines + slot * n);
         pthread_mutex_lock(&l->lock);
-        if (l->raw_of[slot] != view) continue; /* a later one has come */
+        if (l->raw_of[slot] != view) continue; /* A later view has replaced the raw data meanwhile */
         l->view_of[slot] = view;
         l->seen++;
         l->version++;
@@ -49,7 +49,7 @@ void view_lines_take(view_live *l, size_t number, const void *values) {
     const size_t bytes = l->rows * l->columns * qb_dtype_size(l->dtype), slot = number % l->slots;
     if (!l->rolling && number >= l->slots) return;
     pthread_mutex_lock(&l->lock);
-    const bool old = l->raw_of[slot] > number + 1; /* a later turn has its place already */
+    const bool old = l->raw_of[slot] > number + 1; /* A view of a later turn already has the slot */
     if (!old) l->raw_of[slot] = 0;
     pthread_mutex_unlock(&l->lock);
     if (!old) memcpy(l->raw + slot * bytes, values, bytes);
@@ -57,7 +57,7 @@ void view_lines_take(view_live *l, size_t number, const void *values) {
     l->late += number + 1 < l->end;
     if (number + 1 > l->end) l->end = number + 1;
     l->received++;
-    l->seen += old; /* there will be no lines of it */
+    l->seen += old; /* A late view counts as seen: no line integrals are made of it */
     l->newest = now();
     if (l->received == 1) l->first = l->newest;
     if (!old) {

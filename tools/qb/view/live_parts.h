@@ -5,7 +5,7 @@
 #include "live.h"
 #include "live_source.h"
 
-/* What live.c and live_lines.c share. */
+/* The struct and the functions that live.c and live_lines.c share. */
 
 enum { VIEW_LIVE_WORKERS = 8 };
 
@@ -13,38 +13,38 @@ struct view_live {
     cli *c;
     bool cone;
     view_source *source;
-    pthread_t thread; /* takes views */
+    pthread_t thread; /* Thread that takes views from the source */
     bool started;
     int ending;
-    pthread_mutex_t lock; /* of all that follows; the network's threads hold it for moments only */
+    pthread_mutex_t lock; /* Protects all members below; held only for moments, because requests wait for it */
     size_t rows, columns, slots;
-    double pixels[2];          /* mm along columns and rows; 0: not known */
-    bool rolling;              /* slots are used again */
-    size_t expected;           /* 0: not known */
-    double from, step;         /* radians */
-    float *lines;              /* [slot][row][column] */
-    float *flat, *dark, *gain; /* NULL: no fields are needed */
-    size_t *view_of;           /* [slot] 1 + number of the view whose lines are there; 0: none */
+    double pixels[2];          /* Pixel size in mm along columns and rows; 0: unknown */
+    bool rolling;              /* Slots are used again, for further turns */
+    size_t expected;           /* Number of views of the scan; 0: unknown */
+    double from, step;         /* First angle and step between views, radians */
+    float *lines;              /* Line integrals [slot][row][column] */
+    float *flat, *dark, *gain; /* NULL: the scan needs no flats and darks */
+    size_t *view_of;           /* [slot] 1 + number of the view whose lines are in the slot; 0: none */
     qb_quantity quantity;
-    size_t end, received, seen, late, unreadable, restarts; /* end: 1 + the highest number; seen: as lines */
-    double first, newest;                                   /* when these came */
+    size_t end, received, seen, late, unreadable, restarts; /* end: 1 + highest view number; seen: views with lines */
+    double first, newest;                                   /* Times when the first and the newest view came */
     unsigned long version;
-    /* Views as they came, which workers make lines of: whoever takes views never waits for that. */
+    /* Raw views, from which workers make line integrals. So the thread that takes views never waits for a worker. */
     qb_dtype dtype;
-    char *raw;      /* [slot][row][column] */
-    size_t *raw_of; /* [slot] as view_of */
+    char *raw;      /* Raw pixels [slot][row][column] */
+    size_t *raw_of; /* [slot] 1 + number of the raw view; 0: none */
     size_t *queue, head, waiting;
     pthread_cond_t more;
     pthread_t worker[VIEW_LIVE_WORKERS];
     int workers;
 };
 
-/* live_lines.c: memory and workers, once rows, columns, slots and dtype are known. */
+/* live_lines.c: allocates memory and starts workers, once rows, columns, slots and dtype are known. */
 qb_status view_lines_open(view_live *live);
 void view_lines_close(view_live *live);
-/* Keeps a view and has lines made of it. */
+/* Keeps a view, and lets a worker make its line integrals. */
 void view_lines_take(view_live *live, size_t number, const void *values);
-/* Views that came are of another scan; lines stay. With the lock held. */
+/* Forgets all raw views, because they belong to another scan; line integrals stay. The caller holds the lock. */
 void view_lines_forget(view_live *live);
 
 #endif

@@ -19,20 +19,20 @@ struct view_source {
     cli *c;
     const char *path;
     bool folder;
-    view_stream *stream;  /* else views come over ZeroMQ */
-    int watch;            /* inotify; -1 where the system has none: then files are only looked for */
-    qb_scan *scan;        /* of what is there at first; until the views are looked at */
-    size_t rows, columns; /* of a frame as it comes; of a file, as it is read */
-    bool changes;         /* frames are changed here */
+    view_stream *stream;  /* Stream of ZeroMQ; NULL: views come from a folder or a file */
+    int watch;            /* inotify descriptor; -1: the system has none, and files are looked for at intervals */
+    qb_scan *scan;        /* Scan of the first view or views; closed by view_source_begin() */
+    size_t rows, columns; /* Size of a frame as it comes; for a file, as it is read */
+    bool changes;         /* Frames are rotated, flipped, cropped or binned here */
     qb_quantity quantity;
-    /* a folder */
+    /* Members for a folder */
     bool based;
-    size_t base;         /* number in the name of view 0 */
-    unsigned char *done; /* [VIEWS_MOST] 1: told; 2: given up */
-    time_t *failed;      /* [VIEWS_MOST] when reading failed first; 0: it did not */
-    size_t last;         /* the highest number that was there */
+    size_t base;         /* Number in the file name of view 0 */
+    unsigned char *done; /* [VIEWS_MOST] 1: passed on; 2: given up */
+    time_t *failed;      /* [VIEWS_MOST] time of the first failure to read; 0: none */
+    size_t last;         /* Highest number that was found */
     struct timespec first_changed;
-    /* a file */
+    /* Members for a file */
     size_t views;
     struct timespec changed;
     off_t size;
@@ -40,7 +40,7 @@ struct view_source {
 
 /* ---- a folder ---- */
 
-/* The last digits of a TIFF's name. */
+/* Takes the number of a view from the last digits of a TIFF's name. */
 static bool number_of(const char *name, size_t *number) {
     const char *dot = strrchr(name, '.');
     if (name[0] == '.' || !dot || (strcasecmp(dot, ".tif") != 0 && strcasecmp(dot, ".tiff") != 0)) return false;
@@ -61,7 +61,7 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* TIFFs of the folder, sorted; to be freed. */
+/* Lists the TIFFs of the folder, sorted by number; the caller frees the list. */
 static entry *list(const char *path, size_t *count) {
     DIR *folder = opendir(path);
     entry *all = NULL;
@@ -87,12 +87,14 @@ static bool is_later(struct timespec a, struct timespec b) {
     return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
 }
 
-/* Are files of numbers that are known to be views already all that is left? They are being removed, or old ones are. */
+/* Has the file with this number been a view already? If the first file that is left is such a file, old files are being
+ * removed, and no new scan has begun. */
 static bool is_known(const view_source *s, size_t number) {
     return number >= s->base && number - s->base < VIEWS_MOST && s->done[number - s->base];
 }
 
-/* Is the first file another one than at first, or gone? Then the detector has begun anew. */
+/* Has the detector begun a new scan? That is so where no file is left, where the first file was replaced, or where the
+ * files left have new numbers. */
 static bool began_anew(view_source *s, const entry *all, size_t count) {
     char path[PATH_SIZE];
     struct stat about;
@@ -106,7 +108,8 @@ static bool began_anew(view_source *s, const entry *all, size_t count) {
     return anew;
 }
 
-/* A file that is written still cannot be read, or will be older in a moment. */
+/* Is the file complete? A file is complete where a later one exists or where it is older than 0.2 s. Other files are
+ * tried again at the next look. */
 static bool is_whole(const char *path, bool followed) {
     struct stat about;
     struct timespec now;
@@ -154,7 +157,7 @@ static void look_folder(view_source *s, const view_listener *to) {
     free(all);
 }
 
-/* The scan of the first image, with flats and darks of the options. */
+/* Opens the scan of the first image, with the flats and darks of the options. */
 static qb_status open_folder(view_source *s) {
     char path[PATH_SIZE] = "";
     size_t count;
@@ -172,16 +175,16 @@ static qb_status open_folder(view_source *s) {
     qb_status status = qb_array_describe(path, NULL, &image);
     if (status == QB_OK) status = qb_scan_open(path, &options_of, NULL, &s->scan);
     s->rows = image.shape[1], s->columns = image.shape[2];
-    return status == QB_NOT_FOUND ? QB_BAD_INPUT : status; /* of flats or darks: not to be waited for */
+    return status == QB_NOT_FOUND ? QB_BAD_INPUT : status; /* Flats or darks are missing: waiting would not help */
 }
 
-/* ---- a file ---- */
+/* ---- a file that grows ---- */
 
 static bool has_changed(const view_source *s, const struct stat *about) {
     return is_later(about->st_mtim, s->changed) || about->st_size != s->size;
 }
 
-/* All views of it, as it is now. */
+/* Opens all views that the file has now. */
 static qb_status open_views(const view_source *s, qb_scan **scan) {
     qb_scan_options options_of = s->c->options.scan;
     options_of.angles = options_of.views = options_of.exclude = NULL;
@@ -193,7 +196,7 @@ static void look_file(view_source *s, const view_listener *to) {
     qb_scan *scan = NULL;
     struct stat about;
     if (stat(s->path, &about) != 0 || (s->views && !has_changed(s, &about))) return;
-    if (open_views(s, &scan) != QB_OK) return; /* it is being written: the next look will find it */
+    if (open_views(s, &scan) != QB_OK) return; /* The file is being written: the next look tries again */
     const qb_scan_info *info = qb_scan_describe(scan);
     const size_t bytes = info->rows * info->columns * qb_dtype_size(info->dtype);
     if (info->views < s->views) {
@@ -210,7 +213,7 @@ static void look_file(view_source *s, const view_listener *to) {
     qb_scan_close(scan);
 }
 
-/* ---- both ---- */
+/* ---- folder, file and stream ---- */
 
 qb_status view_source_open(cli *c, int *waits, view_source **source) {
     struct stat about;
@@ -257,7 +260,7 @@ void view_source_look(view_source *s, const view_listener *to, int milliseconds)
         look_folder(s, listener);
     else
         look_file(s, listener);
-    /* A network file system tells of nothing: the wait ends by itself. */
+    /* A network file system reports no changes, so the wait ends after the given time. */
     if (poll(&wait, s->watch >= 0, milliseconds) > 0)
         while (read(s->watch, events, sizeof events) > 0) continue;
 }

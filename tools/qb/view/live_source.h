@@ -8,27 +8,28 @@
 
 typedef struct view_source view_source;
 
-/* What a source tells. */
+/* The functions that a source calls. */
 typedef struct view_listener {
-    /* View `number`, counted from 0, in the type of the scan. */
+    /* View `number`, counted from 0, in the data type of the scan. */
     void (*view)(void *user, size_t number, qb_dtype dtype, const void *values);
-    /* Means of flats and darks that come with the views; NULL: none. */
+    /* Means of the flats and darks that came with the views; NULL: none. */
     void (*fields)(void *user, const float *flat, const float *dark);
     void (*unreadable)(void *user, size_t number);
-    void (*restart)(void *user); /* the detector began anew: earlier views are of another scan */
+    void (*restart)(void *user); /* The detector began a new scan */
     void *user;
 } view_listener;
 
-/* tcp://HOST:PORT and its like. */
+/* Is the source an address of ZeroMQ, such as tcp://HOST:PORT? */
 bool view_is_stream(const char *source);
 
-/* Opens once there is a view: QB_NOT_FOUND as long as there is none. */
+/* Opens the source once it has a view; QB_NOT_FOUND as long as there is no view. */
 qb_status view_source_open(cli *c, int *waits, view_source **source);
-/* The scan of the first view or views: fields, pixels, kind of numbers. */
+/* The scan of the first view or views: fields, pixels, kind of values. */
 qb_scan *view_source_scan(const view_source *source);
-/* Closes that scan. As long as it is open, HDF5 shows the file as it was. `views` of one scan; 0: it goes on and on. */
+/* Closes that scan: as long as it is open, HDF5 shows the file as it was. `views` is the number of views of one scan;
+ * 0: the scan has no end. */
 void view_source_begin(view_source *source, size_t views);
-/* Tells what has come; then waits for more, at most `milliseconds`. */
+/* Passes on what has come, and then waits for more, at most `milliseconds`. */
 void view_source_look(view_source *source, const view_listener *listener, int milliseconds);
 void view_source_close(view_source *source); /* NULL-safe */
 

@@ -10,7 +10,7 @@
 
 enum { RECENT = 1 << 16, LOOKS_AT_ONCE = 64 };
 
-/* Sums of flats or of darks. */
+/* Sum and mean of the flats or of the darks. */
 typedef struct sums {
     double *sum;
     float *mean;
@@ -21,18 +21,18 @@ struct view_stream {
     cli *c;
     view_zmq zmq;
     void *context, *socket;
-    bool fixed;           /* a view has come: others must be like it */
-    size_t rows, columns; /* of a frame */
+    bool fixed;           /* A view has come; all others must have its size and type */
+    size_t rows, columns; /* Size of a frame */
     qb_dtype dtype;
     sums field[VIEW_OF_SCAN];
-    bool fresh;     /* flats or darks have come since the last view */
-    char *room;     /* copy of a frame whose address is not aligned */
-    char *first;    /* pixels of the first view, until they are handed on */
-    size_t at;      /* number of the first view */
-    size_t views;   /* of one scan */
-    size_t turn;    /* number of the scan; the views of the next scan are counted on from those of this one */
-    size_t last;    /* the highest number so far */
-    size_t *recent; /* [RECENT] 1 + number of the frame that came last of those with this remainder */
+    bool fresh;     /* Flats or darks have come since the last view */
+    char *room;     /* Copy of a frame whose address is not aligned */
+    char *first;    /* Pixels of the first view, until they are passed on */
+    size_t at;      /* Number of the first view */
+    size_t views;   /* Number of views of one scan */
+    size_t turn;    /* Number of the scan; view numbers go on from one scan to the next */
+    size_t last;    /* Highest number so far */
+    size_t *recent; /* [RECENT] 1 + number of the newest frame with this remainder */
 };
 
 bool view_is_stream(const char *source) {
@@ -41,7 +41,7 @@ bool view_is_stream(const char *source) {
 
 /* ---- a message ---- */
 
-/* One part, if there is one now. */
+/* Receives one part of a message, if one has come. */
 static bool receive(view_stream *s, view_zmq_message *part) {
     s->zmq.msg_init(part);
     if (s->zmq.msg_recv(part, s->socket, VIEW_ZMQ_DONTWAIT) >= 0) return true;
@@ -56,7 +56,7 @@ static bool is_whole(const view_stream *s, const view_frame *f, size_t bytes) {
            (!s->fixed || f->kind != VIEW_OF_SCAN || f->dtype == s->dtype);
 }
 
-/* Small messages lie anywhere in memory. */
+/* Copies the pixels where their address is not aligned: ZeroMQ puts small messages anywhere in memory. */
 static const void *aligned(view_stream *s, const void *pixels, size_t size) {
     if ((uintptr_t)pixels % sizeof(float) == 0) return pixels;
     char *room = realloc(s->room, size);
@@ -65,9 +65,9 @@ static const void *aligned(view_stream *s, const void *pixels, size_t size) {
     return memcpy(room, pixels, size);
 }
 
-typedef void taken(void *user, const view_frame *f); /* f is NULL where a message makes no sense */
+typedef void taken(void *user, const view_frame *f); /* f is NULL where the message is not understood */
 
-/* False where no message is there. */
+/* Receives one message; false where none has come. */
 static bool take_message(view_stream *s, taken *take, void *user) {
     view_zmq_message head, body;
     view_frame f = {0};
@@ -101,7 +101,7 @@ static void add_field(view_stream *s, const view_frame *f) {
     s->rows = f->rows, s->columns = f->columns;
     if (!to->sum) to->sum = calloc(n, sizeof *to->sum);
     if (!to->mean) to->mean = calloc(n, sizeof *to->mean);
-    if (!s->fresh && s->fixed) { /* of the next scan */
+    if (!s->fresh && s->fixed) { /* First field of the next scan: the old sums are cleared */
         for (int k = 0; k < VIEW_OF_SCAN; k++) s->field[k].count = 0;
     }
     if (to->count == 0 && to->sum) memset(to->sum, 0, n * sizeof *to->sum);
@@ -192,14 +192,14 @@ qb_status view_stream_scan(view_stream *s, qb_scan **scan) {
     return qb_scan_from_tensor(&view, &zero, flat ? &flats : NULL, dark ? &darks : NULL, &as, NULL, scan);
 }
 
-/* ---- all others ---- */
+/* ---- further views ---- */
 
 typedef struct telling {
     view_stream *s;
     const view_listener *to;
 } telling;
 
-/* Has the detector begun anew? Its numbers begin again, or go on with those of the next scan. */
+/* Has the detector begun a new scan? Then its numbers begin again, or they reach the range of the next scan. */
 static bool began_anew(view_stream *s, size_t number) {
     const bool again = s->recent[number % RECENT] == number + 1, far = number + RECENT / 2 < s->last;
     const bool next = s->views && number / s->views != s->turn;
@@ -210,7 +210,8 @@ static bool began_anew(view_stream *s, size_t number) {
     return true;
 }
 
-/* A late frame of the scan before. One from far before is the first of a detector that counts from 0 again. */
+/* Is this a late frame of the scan before? A much smaller number is not late: it belongs to a detector that counts from
+ * 0 again. */
 static bool is_over(const view_stream *s, size_t number) {
     const size_t begin = s->views * s->turn;
     return number < begin && begin - number < s->views / 2;

@@ -4,19 +4,19 @@
 
 #include "live_source.h"
 
-/* Views that come over ZeroMQ, in messages of two parts as recastx has them: a JSON header {"frame": 7, "shape": [rows,
- * columns], "image_attributes": {"scan_index": 2}} (0 a dark, 1 a flat, 2 a view) and the pixels, uint16 unless "type" says
- * something else. */
+/* Views that come over ZeroMQ, in messages of two parts, as recastx sends them. The first part is a JSON header
+ * {"frame": 7, "shape": [rows, columns], "image_attributes": {"scan_index": 2}}; scan_index is 0 for a dark, 1 for a
+ * flat, 2 for a view. The second part is the pixels, uint16 unless the header has a "type". */
 typedef struct view_stream view_stream;
 
-/* Waits for the first view, until the command is interrupted (QB_CANCELLED); *waits becomes 1 meanwhile. */
+/* Waits for the first view, until the command is interrupted (QB_CANCELLED). *waits becomes 1 while it waits. */
 qb_status view_stream_open(cli *c, int *waits, view_stream **stream);
-/* A scan of that view, with the flats and darks that came before; to be closed. */
+/* Makes a scan of the first view, with the flats and darks that came before it. The caller closes it. */
 qb_status view_stream_scan(view_stream *stream, qb_scan **scan);
-/* Rows and columns of a frame. */
+/* Gives the rows and columns of a frame. */
 void view_stream_frame(const view_stream *stream, size_t *rows, size_t *columns);
 void view_stream_begin(view_stream *stream, size_t views);
-/* Tells what comes within that time. */
+/* Passes on what comes within this time. */
 void view_stream_look(view_stream *stream, const view_listener *listener, int milliseconds);
 void view_stream_close(view_stream *stream); /* NULL-safe */
 

@@ -16,14 +16,14 @@ bool view_oblique_parse(const char *query, view_oblique *o) {
            o->count[0] * o->count[1] <= POINTS_MOST;
 }
 
-/* Some points of a line. */
+/* A run of points along a line. */
 typedef struct run {
     double at[3], step[3];
     size_t count;
     float *out;
 } run;
 
-/* The values around points. */
+/* The voxels around the points of a run. */
 typedef struct box {
     size_t first[3], count[3];
     float *values;
@@ -64,7 +64,7 @@ static float value_in(const size_t n[3], const box *b, const double at[3]) {
     return (float)sum;
 }
 
-/* As many points at once as lie in a small box. */
+/* Reads the values of a run. A run whose box of voxels is too large is divided into halves. */
 static qb_status read_run(const view_stack *stack, const run *r, float *room) {
     const size_t *n = stack->info->shape, step[3] = {1, 1, 1};
     box b = {.values = room};
@@ -97,7 +97,7 @@ qb_status view_oblique_read(const view_stack *stack, const view_oblique *o, floa
         for (size_t j = 0, end; status == QB_OK && j < o->count[1]; j = end) {
             run r = {.out = line + j};
             double at[3];
-            for (end = j; end < o->count[1]; end++) { /* points inside, one after the other */
+            for (end = j; end < o->count[1]; end++) { /* finds a run of points inside the stack */
                 for (int k = 0; k < 3; k++) at[k] = o->at[k] + (double)i * o->down[k] + (double)end * o->right[k];
                 if (!is_inside(n, at)) break;
                 for (int k = 0; k < 3 && end == j; k++) r.at[k] = at[k], r.step[k] = o->right[k];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that one plane may make the disk read; values that are held while it is made. */
+/* Limits for one plane: bytes read from disk, for a plane and for a draft; values held in memory. */
 static const double READ_MOST = 1e9, READ_DRAFT = 64e6;
 enum { BAND = 1 << 21 };
 
@@ -43,14 +43,14 @@ qb_status view_plane_check(const qb_array_info *info, const view_plane *plane, c
     return QB_OK;
 }
 
-/* What is read of a plane. */
+/* How much of a plane is read. */
 typedef struct reading {
-    size_t points; /* of a line */
-    size_t lines;  /* of each block of step lines, from its middle */
-    size_t every;  /* only every so many-th line of the result is made, the others repeat it */
+    size_t points; /* Points read of each line */
+    size_t lines;  /* Lines read of each block of `step` lines, from its middle */
+    size_t every;  /* Only every n-th line of the result is computed; the lines between repeat it */
 } reading;
 
-/* A line across columns takes all rows of an image, another one row. */
+/* Plans the reading. A line across columns needs all rows of an image; other lines need one row. */
 static reading plan_reading(const qb_array_info *info, const view_plane *plane) {
     size_t across[2];
     in_plane(plane->axis, across);
@@ -58,12 +58,13 @@ static reading plan_reading(const qb_array_info *info, const view_plane *plane) 
     const size_t points = asked < wide ? asked : wide;
     const double bytes = (double)info->shape[2] * (double)qb_dtype_size(info->dtype) *
                          (plane->axis == 2 ? (double)points : 1) * (double)plane->thick;
-    const double fit = (plane->draft ? READ_DRAFT : READ_MOST) / bytes / (double)plane->count[0]; /* lines a line */
+    /* Lines that may be read for each line of the result */
+    const double fit = (plane->draft ? READ_DRAFT : READ_MOST) / bytes / (double)plane->count[0];
     const size_t lines = fit < 1 ? 1 : fit < (double)plane->step ? (size_t)fit : plane->step;
     return (reading){points, lines, fit < 1 ? (size_t)ceil(1 / fit) : 1};
 }
 
-/* Lines line0 .. line0 + lines - 1 of planes [index, index + 1), as they are stored: [lines][points]. */
+/* Reads lines line0 to line0 + lines - 1 of plane `index`, as they are stored: [lines][points]. */
 static qb_status read_band(const view_stack *stack, const view_plane *plane, size_t index, size_t line0, size_t lines,
                            size_t points, float *out) {
     size_t across[2], first[3], count[3];
@@ -78,7 +79,7 @@ static qb_status read_band(const view_stack *stack, const view_plane *plane, siz
     return stack->read(stack->user, first, count, step, out);
 }
 
-/* The mean of what was measured of a block of values. */
+/* Mean of the measured values of a block. */
 static float mean_of(const float *values, size_t lines, size_t points, size_t pitch) {
     double sum = 0;
     size_t found = 0;
@@ -93,7 +94,7 @@ static float mean_of(const float *values, size_t lines, size_t points, size_t pi
     return found ? (float)(sum / (double)found) : NAN;
 }
 
-/* One plane more: `seen` says how many of those before were measured at each point. */
+/* Adds one plane to the result. seen[i] counts the earlier planes in which point i was measured. */
 static void join(view_how how, const float *from, size_t count, unsigned *seen, float *to) {
     for (size_t i = 0; i < count; i++) {
         const float v = from[i];
@@ -106,7 +107,7 @@ static void join(view_how how, const float *from, size_t count, unsigned *seen, 
     }
 }
 
-/* Lines of a band as lines of the result, `under` lines of the band to each. */
+/* Reduces the lines of a band to `rows` lines of the result, `under` lines of the band for each. */
 static void reduce(const view_plane *plane, const reading *of, const float *band, size_t lines, size_t under,
                    size_t rows, float *out) {
     const size_t step = plane->step, points = of->points;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Planes that were computed last, by name. */
+/* Cache of the planes that were computed last, found by name. */
 
 enum { VIEW_PLANES_MOST = 12, VIEW_PLANE_NAME = 320 };
 
@@ -15,7 +15,7 @@ typedef struct view_made {
     float *values;
     size_t shape[2];
     int users;
-    unsigned long used; /* when, by a counter */
+    unsigned long used; /* Value of `clock` at the last use */
 } view_made;
 
 typedef struct view_planes {
@@ -26,10 +26,10 @@ typedef struct view_planes {
 
 void view_planes_init(view_planes *planes);
 void view_planes_clear(view_planes *planes);
-/* NULL: there is none of that name. It stays until it is released. */
+/* Finds a plane; NULL: there is none with this name. The plane stays valid until it is released. */
 const view_made *view_planes_find(view_planes *planes, const char *name);
-/* Takes the values (from malloc) and keeps them in the place of the plane that was used longest ago. Returns it, to be released; NULL, and the
- * values are freed: all places are in use. */
+/* Takes over the values (from malloc) and keeps them in place of the plane that was not used for the longest time.
+ * Returns the plane, which the caller releases. NULL: all places are in use, and the values are freed. */
 const view_made *view_planes_add(view_planes *planes, const char *name, float *values, const size_t shape[2]);
 void view_planes_release(view_planes *planes, const view_made *made);
 

@@ -7,25 +7,25 @@
 #include "quickbeam/quickbeam.h"
 #include "server.h"
 
-/* What a query says, and answers. Every request is checked, whoever sent it. */
+/* Reading of queries, and making of answers. Every request is checked, whoever sent it. */
 
-/* The text behind NAME=, which ends with & or the query; NULL where it is not there. */
+/* The text after NAME=, which ends at '&' or at the end of the query; NULL where the query has no NAME. */
 const char *view_find(const char *query, const char *name);
-/* A copy of that text; false where it is not there or too long. */
+/* Copies that text; false where it is missing or too long. */
 bool view_text(const char *query, const char *name, char *text, size_t size);
-/* Whole numbers NAME=A,B,... of which there are `count`. */
+/* Reads `count` whole numbers NAME=A,B,... */
 bool view_numbers(const char *query, const char *name, size_t count, size_t *out);
-/* As many numbers, of a size below a billion. */
+/* Reads `count` real numbers, with absolute values below 1e9. */
 bool view_reals(const char *query, const char *name, size_t count, double *out);
 
 __attribute__((format(printf, 2, 3))) view_answer view_say(int status, const char *format, ...);
-/* What the library says of a failure. */
+/* An answer with the library's message about a failure. */
 view_answer view_failed(qb_status status);
-/* What this thread has complained of, once; else the status in words. */
+/* Gives the last error message of this thread and clears it; without a message, the status in words. */
 void view_why(qb_status status, char *words, size_t size);
-/* Takes the object. */
+/* An answer with a JSON object; deletes the object. */
 view_answer view_json(cJSON *root);
-/* Takes the values, which are from malloc. */
+/* An answer with float values; takes over the values, which are from malloc. */
 view_answer view_values(float *values, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stays the same while a scan is looked at: the volume, its rough level, the kernel. */
+/* Plans what stays the same while a scan is looked at: the volume, its rough level and the kernel. */
 #include "live.h"
 #include "recon.h"
 
@@ -11,7 +11,7 @@
 
 enum { ROUGH_SIDE = 512, ROUGH_VIEWS = 800, FEW_THREADS = 8 };
 
-/* ---- what the command line leaves open ---- */
+/* ---- options that the command line leaves open ---- */
 
 static void note_given(cli *c, const qb_param *row) {
     for (int i = 0; i < c->given_count; i++)
@@ -19,7 +19,7 @@ static void note_given(cli *c, const qb_param *row) {
     if (c->given_count < GIVEN_MAX) c->given[c->given_count++] = row;
 }
 
-/* The axis as a number, so that every picture and the command have the same one. */
+/* Finds the axis as a number, so that all pictures and the shown command use the same axis. */
 static qb_status settle_axis(cli *c, qb_scan *scan) {
     const qb_scan_info *info = qb_scan_describe(scan);
     qb_fbp_options *fbp = &c->options.fbp;
@@ -42,7 +42,7 @@ static qb_status settle_axis(cli *c, qb_scan *scan) {
     return qb_params_set(qb_fbp_params, fbp, "center", column);
 }
 
-/* The detector's offset in mm, also where the file states it. */
+/* Sets the offset of the detector in mm, also where only the file states it. */
 static qb_status settle_offset(cli *c, qb_scan *scan) {
     const qb_scan_info *info = qb_scan_describe(scan);
     qb_geometry_options *geometry = &c->options.geometry;
@@ -90,7 +90,7 @@ static qb_status read_plan(view_recon *r, const char *json) {
     return QB_OK;
 }
 
-/* What the command would do on the CPU: its grid and its kernel are those of every picture. */
+/* Plans the command's job on the CPU. All pictures use its grid and its kernel. */
 static qb_status plan_whole(view_recon *r) {
     cli *c = r->c;
     const qb_scan_info *info = qb_scan_describe(r->scan);
@@ -117,7 +117,7 @@ static qb_status plan_whole(view_recon *r) {
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-/* A draft shall come soon: few threads take fewer views. */
+/* A draft must come soon: with few threads it uses fewer views. */
 static size_t most_views(const cli *c) {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const long threads = c->env.threads > 0 ? c->env.threads : cpus;
@@ -163,14 +163,14 @@ static qb_status make_rough(view_recon *r) {
     const size_t side = larger(larger(info->columns, info->rows), larger(r->grid.n[0], r->grid.n[1]));
     const size_t least = info->rows < info->columns ? info->rows : info->columns;
     r->bin = (side + ROUGH_SIDE - 1) / ROUGH_SIDE;
-    if (r->bin > least) r->bin = larger(1, least); /* a detector of few rows */
+    if (r->bin > least) r->bin = larger(1, least); /* A detector of few rows cannot be binned further */
     qb_status status = r->bin > 1 ? view_recon_reopen(r, r->bin, NULL, &r->rough) : QB_OK;
     if (status != QB_OK || r->bin == 1) return status;
     plan_rough(r);
     return view_kept_open(r);
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static qb_status check_options(const view_recon *r) {
     const cli *c = r->c;
@@ -194,7 +194,7 @@ static void init(view_recon *r, cli *c) {
     view_job_init(&r->job);
 }
 
-/* The axis is the middle column until somebody moves it. */
+/* Opens a running scan. The axis is the middle column until it is moved on the page. */
 qb_status view_recon_open_live(cli *c, bool cone, struct view_live *live, view_recon **recon) {
     view_recon *r = calloc(1, sizeof *r);
     char middle[32];
@@ -207,7 +207,7 @@ qb_status view_recon_open_live(cli *c, bool cone, struct view_live *live, view_r
     if (status != QB_OK) return status;
     snprintf(middle, sizeof middle, "%.1f", 0.5 * ((double)qb_scan_describe(r->scan)->columns - 1));
     if (!c->options.fbp.center) status = qb_params_set(qb_fbp_params, &c->options.fbp, "center", middle);
-    /* The first views are few and span little: warnings of that would say nothing about the scan. */
+    /* The first views are few and cover a small range of angles: warnings about that say nothing about the scan. */
     const qb_env env = c->env;
     c->env.log = NULL;
     if (status == QB_OK) status = plan_whole(r);

@@ -10,128 +10,134 @@
 
 /* Slices that are computed from a scan when they are looked at. */
 
-/* How a plane is computed: from all of the scan, or soon, from binned pixels and some of the views. */
+/* How a plane is computed: VIEW_WHOLE from the whole scan, VIEW_ROUGH quickly, from binned pixels and some of the
+ * views. */
 typedef enum view_level { VIEW_ROUGH, VIEW_WHOLE } view_level;
 
 typedef struct view_progress {
     pthread_mutex_t lock;
     char what[48];
-    double share; /* 0 to 1 */
+    double share; /* Share of the work that is done, 0 to 1 */
 } view_progress;
 
-/* The volume of one level. */
+/* The voxel grid of one level. */
 typedef struct view_grid {
-    size_t n[3]; /* x, y, z */
+    size_t n[3]; /* Number of voxels along x, y, z */
     double voxel[3], offset[3];
 } view_grid;
 
-/* Line integrals of the rough level, which are made in the background and kept in memory. */
+/* Line integrals that are made in the background and kept in memory: of the rough level, or of the whole scan where
+ * there is none. */
 typedef struct view_kept {
     pthread_mutex_t lock;
     pthread_cond_t more;
     pthread_t thread;
     bool started, ending, failed;
-    bool asked; /* somebody wants them */
+    bool asked; /* A request needs the line integrals */
     volatile sig_atomic_t cancel;
-    view_changes wanted; /* preparation that is asked for */
+    view_changes wanted; /* Preparation that the page asks for */
     char wanted_key[256], made_key[256];
     bool made;
-    float *lines, *spare; /* [view][row][column]; being filled */
-    qb_scan *scan;        /* of `lines` */
-    int users;            /* jobs that read it */
-    size_t times;         /* how often they have been made */
+    float *lines, *spare; /* Line integrals [view][row][column]; `spare` is being filled */
+    qb_scan *scan;        /* Scan that reads `lines` */
+    int users;            /* Number of jobs that read `scan` */
+    size_t times;         /* How often the line integrals have been made */
     view_progress progress;
 } view_kept;
 
-/* The command that the page has started. */
+/* The command that was started on the page. */
 typedef struct view_job {
     pthread_t thread;
-    bool started; /* there is a thread to be joined */
+    bool started; /* There is a thread to be joined */
     int running;
     volatile sig_atomic_t cancel;
     view_changes changes;
-    view_progress progress; /* its lock is that of `words`, too */
-    char words[400];        /* how it ended */
+    view_progress progress; /* Progress of the command; its lock protects `words`, too */
+    char words[400];        /* How the command ended */
 } view_job;
 
 struct view_live;
 
 typedef struct view_recon {
     cli *c;
-    struct view_live *live; /* the scan is being taken; NULL: it is a file */
-    bool cone, fixed;       /* fixed: a file says where the axis or the detector is */
+    struct view_live *live; /* Running scan; NULL: the scan is a file */
+    bool cone, fixed;       /* fixed: a geometry file states the axis or the detector */
     qb_scan *scan, *rough;
-    size_t bin; /* voxels of the whole volume a side of a rough one; 1: there is no rough level */
+    size_t bin; /* Voxels of the whole volume along a side of a rough voxel; 1: there is no rough level */
     view_grid grid, rough_grid;
-    double rough_scale; /* of values of the rough level */
+    double rough_scale; /* Factor for the values of the rough level */
     char kernel[64], units[24];
-    const char *output; /* what the command writes */
+    const char *output; /* Output file of the command */
     view_planes planes;
     view_kept kept;
-    struct view_device *device; /* NULL: the CPU computes */
+    struct view_device *device; /* State of recon_device.c; NULL: all planes come from jobs of their own */
     view_progress sharp;
     view_job job;
     char *about;          /* JSON of /info */
-    pthread_mutex_t lock; /* of `about`, and while a job is started */
+    pthread_mutex_t lock; /* Protects `about`, and the start of a command */
 } view_recon;
 
-/* Of a scan that is being taken, which stays the caller's. */
+/* Opens a running scan; `live` stays the caller's. */
 qb_status view_recon_open_live(cli *c, bool cone, struct view_live *live, view_recon **recon);
-/* Plans the volume; the scan is its own, also after a failure. */
+/* Plans the volume. The scan is taken over, also where this fails. */
 qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon);
 void view_recon_close(view_recon *recon); /* NULL-safe */
 
-/* recon_plane.c: a whole plane of one level, out[lines][points] as view_plane's; QB_CANCELLED once *gone. */
+/* recon_plane.c: computes a whole plane of one level into out[lines][points], as view_plane has it; QB_CANCELLED once
+ * *gone is set. */
 qb_status view_recon_plane(view_recon *recon, const view_changes *changes, view_level level, size_t axis, size_t index,
                            const volatile sig_atomic_t *gone, float *out);
-/* Of cones, in voxels of the rough level, where there is one. */
+/* Computes a plane of a cone beam, given in voxels of the rough level where there is one. */
 struct qb_tool_plane;
 qb_status view_recon_cone(view_recon *recon, const view_changes *changes, const struct qb_tool_plane *plane,
                           float *out);
-/* Lines and points of such a plane. */
+/* Number of lines and points of a plane of view_recon_plane(). */
 void view_recon_shape(const view_recon *recon, view_level level, size_t axis, size_t shape[2]);
 
-/* The column of the axis, of a scan of the binned and cut views that `real` gives. */
+/* Sets the column of the axis for a scan that is binned and cropped as `real` is. */
 qb_status view_recon_aim(const qb_scan *real, qb_fbp_options *fbp);
 
-/* The grid of a level, slices from row 0 on. */
+/* Sets the grid of a level for slices from row 0 on. */
 void view_recon_set_grid(const view_recon *recon, view_level level, qb_fbp_options *fbp);
 
-/* recon_tv.c: one slice by qb tv, of its own row alone */
+/* recon_tv.c: computes one slice by qb tv, from its detector row alone. */
 qb_status view_recon_tv(view_recon *recon, const view_changes *changes, view_level level, size_t index,
                         const volatile sig_atomic_t *gone, float *out);
-/* The file once more, that many pixels a side in one, with fewer views where all are taken; `rows` "R0:R1" of the whole detector, or NULL. */
+/* Opens the file again with `bin` x `bin` pixels joined, and with fewer views where the options take all views. `rows`
+ * is "R0:R1" of the whole detector, or NULL. */
 qb_status view_recon_reopen(const view_recon *recon, size_t bin, const char *rows, qb_scan **scan);
 
 /* recon_oblique.c */
 bool view_recon_may_be_oblique(const view_recon *recon);
 view_answer view_answer_oblique(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
 
-/* recon_device.c: nothing of cones. */
+/* recon_device.c: planes of parallel beams only. */
 qb_status view_device_open(view_recon *recon);
 void view_device_close(view_recon *recon);
-bool view_device_computes(const view_recon *recon); /* a GPU makes the planes */
-/* QB_UNSUPPORTED, QB_NO_MEMORY: the CPU has to. */
+bool view_device_computes(const view_recon *recon); /* A GPU computes the planes */
+/* Computes a plane on the GPU. QB_UNSUPPORTED, QB_NO_MEMORY: the CPU has to compute it. */
 qb_status view_device_plane(view_recon *recon, const view_changes *changes, size_t axis, size_t index, float *out);
-/* A plane in voxels of the rough level, where there is one. QB_UNSUPPORTED also while its lines are being made. */
+/* Computes a plane given in voxels of the rough level, where there is one. QB_UNSUPPORTED also while its line integrals
+ * are being made. */
 qb_status view_device_make(view_recon *recon, const view_changes *changes, const struct qb_tool_plane *plane,
                            float *out);
-void view_device_add(cJSON *root, view_recon *recon); /* {"device": {"planes": 12, "milliseconds": 8.1}} */
+void view_device_add(cJSON *root, view_recon *recon); /* Adds {"device": {"planes": 12, "milliseconds": 8.1}} */
 
 /* recon_kept.c */
 qb_status view_kept_open(view_recon *recon);
 void view_kept_close(view_recon *recon);
-/* The scan of the kept line integrals that these changes make, to be returned by view_kept_release; NULL: they are being made. */
+/* The scan of the kept line integrals for these changes; the caller returns it by view_kept_release(). NULL: they are
+ * still being made. */
 qb_scan *view_kept_take(view_recon *recon, const view_changes *changes);
 void view_kept_release(view_recon *recon);
 bool view_kept_ready(view_recon *recon, const view_changes *changes);
 
 /* recon_job.c */
 void view_job_init(view_job *job);
-/* NULL, or why not. */
+/* Starts the command; returns NULL, or why it cannot start. */
 const char *view_job_start(view_recon *recon, const view_changes *changes);
 void view_job_stop(view_job *job);
-void view_job_close(view_job *job); /* stops it and waits */
+void view_job_close(view_job *job); /* Stops the command and waits for its end */
 void view_job_add(cJSON *root, view_job *job);
 
 /* recon_command.c: rows of the table in recon_answer.c */
@@ -140,7 +146,7 @@ view_answer view_answer_progress(view_recon *r, const char *query, const volatil
 view_answer view_answer_run(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
 view_answer view_answer_stop(view_recon *r, const char *query, const volatile sig_atomic_t *gone);
 
-/* recon_answer.c: what the page asks for; `recon` is a view_recon. */
+/* recon_answer.c: answers the page's requests; `recon` is a view_recon. */
 view_answer view_recon_answer(void *recon, const char *path, const char *query, const volatile sig_atomic_t *gone);
 view_lane view_recon_lane(void *recon, const char *path, const char *query);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the page asks of a scan that is reconstructed while it is looked at. */
+/* Answers the page's requests about a scan whose slices are computed when they are looked at. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 
 static const volatile sig_atomic_t never;
 
-/* ---- planes, computed or kept ---- */
+/* ---- planes, computed or from the cache ---- */
 
-/* To be released; NULL and the status otherwise. */
+/* A plane, from the cache or computed; the caller releases it. NULL: it failed with *status. */
 static const view_made *plane_of(view_recon *r, const view_changes *changes, view_level level, size_t axis,
                                  size_t index, const volatile sig_atomic_t *gone, qb_status *status) {
     char key[256], name[VIEW_PLANE_NAME];
@@ -38,7 +38,7 @@ static const view_made *plane_of(view_recon *r, const view_changes *changes, vie
     return made;
 }
 
-/* The mean of what was measured of a block of values. */
+/* Mean of the measured values of a block. */
 static float mean_of(const float *values, size_t lines, size_t points, size_t pitch) {
     double sum = 0;
     size_t found = 0;
@@ -70,7 +70,7 @@ static qb_array_info array_of(const view_recon *r) {
     return (qb_array_info){.struct_size = sizeof(qb_array_info), .dtype = QB_F32, .shape = {n[2], n[1], n[0]}};
 }
 
-/* A draft is of the rough level's own points: its step is `bin`, and it is whole. */
+/* A draft consists of all points of the rough level; the page draws it with a step of `bin`. */
 static view_answer plane(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
     const qb_array_info info = array_of(r);
     const bool draft = view_find(query, "draft") && r->bin > 1;
@@ -94,7 +94,7 @@ static view_answer plane(view_recon *r, const char *query, const volatile sig_at
     return values ? view_values(values, p.count[0] * p.count[1]) : view_say(500, "no memory for the plane");
 }
 
-/* ---- /value?at=z,y,x and /line?from&to&count: in slices ---- */
+/* ---- /value?at=z,y,x and /line?from&to&count: values of slices ---- */
 
 static view_answer value(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
     const qb_array_info info = array_of(r);
@@ -126,7 +126,7 @@ static float between(const view_made *made, double y, double x) {
                    a * ((1 - b) * (double)v[y1 * n[1] + x0] + b * (double)v[y1 * n[1] + x1]));
 }
 
-/* The ends have one index in common: the plane that the line was drawn in. */
+/* Both ends of the line have one index in common: that of the plane in which the line was drawn. */
 static view_answer line(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
     const qb_array_info info = array_of(r);
     size_t from[3], to[3], count, axis = 0, across[2] = {0, 0};
@@ -216,14 +216,14 @@ static view_answer info(view_recon *r, const char *query, const volatile sig_ato
     return view_json(root);
 }
 
-/* ---- /live: how far the scan is ---- */
+/* ---- /live: progress of the scan ---- */
 
 static view_answer live(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
     (void)query, (void)gone;
     return r->live ? view_json(view_live_json(r->live)) : view_say(404, "this scan is over");
 }
 
-/* ---- the table ---- */
+/* ---- table of requests ---- */
 
 static const struct {
     const char *path;

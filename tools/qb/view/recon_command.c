@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that the page shows, and how far things are. */
+/* Answers requests about the command that the page shows, and about progress. */
 #include <string.h>
 
 #include "plane.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Planes of parallel beams from filtered rows that are kept: all of a GPU's, and oblique ones of the CPU. */
+/* Planes of parallel beams from filtered rows that are kept: all planes of a GPU, and the oblique planes of the CPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 struct view_device {
     pthread_mutex_t lock;
     qb_tool_planes *planes;
-    qb_job *job;   /* the last plan */
-    qb_scan *scan; /* of a live job */
-    char key[320]; /* what it is of */
+    qb_job *job;   /* The last plan */
+    qb_scan *scan; /* Scan of the last plan, where the scan is running */
+    char key[320]; /* What the last plan is for: version and changes */
     size_t *stamps;
-    size_t count;   /* planes that it made */
-    double seconds; /* for the last one */
+    size_t count;   /* Number of planes computed */
+    double seconds; /* Time for the last plane */
 };
 
 static double now(void) {
@@ -28,7 +28,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Lines of all views in the host's memory, from which the device takes them. */
+/* Does the host memory hold the line integrals of all views? The device reads them from there. */
 static bool fits(const view_recon *r) {
     const qb_scan_info *info = qb_scan_describe(r->scan);
     const double bytes = (double)info->views * (double)info->rows * (double)info->columns * sizeof(float);
@@ -43,7 +43,7 @@ static qb_status open_planes(view_recon *r, struct view_device *d) {
     const qb_status status = qb_tool_planes_open(&env, &d->planes);
     if (status == QB_OK || (env.device && strcmp(env.device, "auto") != 0)) return status;
     qb_tool_planes_close(d->planes);
-    env.device = "cpu"; /* a GPU that cannot be used, and nobody has named it */
+    env.device = "cpu"; /* No device was named and the GPU cannot be used */
     return qb_tool_planes_open(&env, &d->planes);
 }
 
@@ -81,7 +81,8 @@ void view_device_close(view_recon *r) {
 static qb_status plan(view_recon *r, qb_scan *scan, const view_changes *changes, const char *key, float *room) {
     struct view_device *d = r->device;
     const size_t *n = r->rough ? r->rough_grid.n : r->grid.n;
-    const qb_tensor array = qb_tensor_f32(room, 1, n[1], n[0]); /* nothing is written there */
+    /* The plan needs an array, but nothing is written into it */
+    const qb_tensor array = qb_tensor_f32(room, 1, n[1], n[0]);
     const qb_output_options output = {.array = &array};
     const qb_env env = {.struct_size = sizeof env, .threads = 1, .device = "cpu"};
     view_options_of made;
@@ -123,7 +124,7 @@ static qb_status of_live(view_recon *r, const view_changes *changes, const qb_to
 
 static qb_status of_file(view_recon *r, const view_changes *changes, const qb_tool_plane *plane, float *out) {
     qb_scan *scan = view_kept_take(r, changes);
-    if (!scan) return QB_UNSUPPORTED; /* its lines are being made */
+    if (!scan) return QB_UNSUPPORTED; /* The line integrals are still being made */
     const qb_scan_info *info = qb_scan_describe(scan);
     const qb_tool_lines lines = {.lines = r->kept.lines,
                                  .slots = info->views,

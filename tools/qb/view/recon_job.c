@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* "Run it": the command that the page shows, as a job of this process. */
+/* Runs the command that the page shows, as a job of this process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static void *work(void *given) {
 
 void view_job_init(view_job *j) { pthread_mutex_init(&j->progress.lock, NULL); }
 
-/* The lock of the view is held: one request at a time comes here. */
+/* The caller holds the lock of the view, so requests come here one at a time. */
 const char *view_job_start(view_recon *r, const view_changes *changes) {
     view_job *j = &r->job;
     if (__atomic_load_n(&j->running, __ATOMIC_ACQUIRE)) return "a run is under way: stop it first";

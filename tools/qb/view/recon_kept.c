@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rough level's line integrals: a thread makes them anew when the preparation changes; jobs read the last that are whole. */
+/* Line integrals of the rough level. A thread makes them again when the preparation changes. Jobs read the last
+ * complete ones. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,12 @@ static void note_progress(void *user, const char *what, uint64_t done, uint64_t 
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Without a rough level, of all of the scan. */
+/* The scan whose line integrals are kept: the rough level, or the whole scan where there is no rough level. */
 static qb_scan *source_of(const view_recon *r) { return r->rough ? r->rough : r->scan; }
 
 static size_t count_of(const qb_scan_info *info) { return info->views * info->rows * info->columns; }
 
-/* Line integrals of the rough scan into `spare`, and a scan of them. */
+/* Makes line integrals of that scan in `spare`, and a scan that reads them. */
 static qb_status make(view_recon *r, const view_changes *changes, qb_scan **scan) {
     view_kept *k = &r->kept;
     const qb_scan_info *info = qb_scan_describe(source_of(r));
@@ -46,7 +47,7 @@ static qb_status make(view_recon *r, const view_changes *changes, qb_scan **scan
     return status;
 }
 
-/* The new ones take the place of the old ones once no job reads these. */
+/* Replaces the old line integrals by the new ones, once no job reads the old ones. */
 static void exchange(view_kept *k, qb_scan *scan, const char *key) {
     while (k->users && !k->ending) pthread_cond_wait(&k->more, &k->lock);
     float *old = k->lines;
@@ -81,7 +82,7 @@ static void *prepare(void *given) {
     return NULL;
 }
 
-/* A cone's preparation may reach as far as this level is worth; without memory for it, pictures come from the scan. */
+/* Starts the thread. Without memory for the line integrals, pictures are computed from the scan itself. */
 qb_status view_kept_open(view_recon *r) {
     view_kept *k = &r->kept;
     const size_t bytes = count_of(qb_scan_describe(source_of(r))) * sizeof(float), most = r->c->env.max_ram;
@@ -97,7 +98,7 @@ qb_status view_kept_open(view_recon *r) {
     pthread_mutex_init(&k->lock, NULL);
     pthread_mutex_init(&k->progress.lock, NULL);
     pthread_cond_init(&k->more, NULL);
-    k->asked = r->rough || view_device_computes(r); /* else for oblique planes alone */
+    k->asked = r->rough || view_device_computes(r); /* Otherwise only oblique planes need them */
     k->started = pthread_create(&k->thread, NULL, prepare, r) == 0;
     return k->started ? QB_OK : complain(QB_INTERNAL, "no thread can be started");
 }

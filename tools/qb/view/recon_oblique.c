@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Planes in any direction: of the rough level, where there is one. */
+/* Planes in any direction, from the rough level where there is one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static const char *why_not(const view_recon *r) {
 
 bool view_recon_may_be_oblique(const view_recon *r) { return why_not(r) == NULL; }
 
-/* From voxels of the whole volume to those of the rough level; of a direction, or of a place. Slices of parallel beams are detector rows there. */
+/* Converts a place or a direction from voxels of the whole volume to voxels of the rough level. For parallel beams,
+ * slices of the rough level are detector rows. */
 static void to_rough(const view_recon *r, const double zyx[3], bool place, double out[3]) {
     const qb_scan_info *info = qb_scan_describe(r->scan);
     const double pixel = info->pixel_size > 0 ? info->pixel_v : 1, each = (double)r->bin, unit = 1 / r->rough_scale;
@@ -41,7 +42,7 @@ static bool is_inside(const view_recon *r, const view_oblique *o, size_t i, size
     return true;
 }
 
-/* Lines and points that have any in the volume: first <= . < end. */
+/* The box of lines and points that have points inside the volume: first <= index < end. */
 static void find_box(const view_recon *r, const view_oblique *o, size_t first[2], size_t end[2]) {
     for (int k = 0; k < 2; k++) first[k] = o->count[k], end[k] = 0;
     for (size_t i = 0; i < o->count[0]; i++)
@@ -55,16 +56,17 @@ static void find_box(const view_recon *r, const view_oblique *o, size_t first[2]
 }
 
 static qb_status of_parallel(view_recon *r, const view_changes *changes, const qb_tool_plane *plane, float *out) {
-    for (;;) { /* until the lines are there */
+    for (;;) { /* waits until the line integrals are ready */
         const qb_status status = view_device_make(r, changes, plane, out);
         if (status != QB_UNSUPPORTED || r->live || r->kept.failed || __atomic_load_n(plane->gone, __ATOMIC_RELAXED))
             return status;
-        if (view_kept_ready(r, changes)) return status; /* then it is for another reason */
+        /* The line integrals are ready, so the device refused for another reason */
+        if (view_kept_ready(r, changes)) return status;
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     }
 }
 
-/* The part of the plane in the box, part[lines][points]; then all of it. */
+/* Computes the part of the plane within the box, and copies its points inside the volume. */
 static qb_status make(view_recon *r, const view_changes *changes, const view_oblique *o, const size_t first[2],
                       const size_t end[2], const volatile sig_atomic_t *gone, float *out) {
     qb_tool_plane plane = {.lines = end[0] - first[0], .points = end[1] - first[1], .gone = gone};

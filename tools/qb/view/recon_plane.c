@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One plane of the volume, as a job of its own. */
+/* Computes one plane of the volume, as a job of its own. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,16 +9,16 @@
 #include "recon.h"
 #include "recon/plane.h"
 
-/* What one job makes: voxels first .. first + n - 1 of the grid, along x, y, z. */
+/* What one job makes: the voxels first to first + n - 1 of the grid, along x, y, z. */
 typedef struct part {
     const view_recon *r;
     const view_grid *grid;
     size_t first[3], n[3];
-    qb_scan *scan;       /* that the job reads */
-    const qb_scan *real; /* the same, as it lies in the file */
+    qb_scan *scan;       /* Scan that the job reads */
+    const qb_scan *real; /* The same scan as it lies in the file */
     bool kept;           /* `scan` holds line integrals in memory */
     bool whole;
-    const qb_tool_plane *plane; /* of that volume; NULL: the volume */
+    const qb_tool_plane *plane; /* Plane through that volume; NULL: the job makes the volume itself */
 } part;
 
 static const view_grid *grid_of(const view_recon *r, view_level level) {
@@ -36,7 +36,7 @@ static void set(qb_numbers *numbers, int count, const double *values) {
     for (int i = 0; i < count; i++) numbers->value[i] = values[i];
 }
 
-/* Where the middle of a part lies along an axis, in mm. */
+/* Position of the middle of a part along an axis, in mm. */
 static double middle_of(const part *p, int i) {
     const double shift = (double)p->first[i] + 0.5 * ((double)p->n[i] - 1) - 0.5 * ((double)p->grid->n[i] - 1);
     return shift * p->grid->voxel[i] + p->grid->offset[i];
@@ -49,7 +49,7 @@ static void set_grid(const part *p, int count, qb_numbers *size, qb_numbers *off
     set(offset, count, middle);
 }
 
-/* The volume stays as large as it was at first: that of an axis to one side depends on the axis. */
+/* Keeps the size of the volume as it was planned: with an axis off the middle, the default size depends on the axis. */
 static void set_whole(const part *p, qb_numbers *size) {
     const size_t *n = p->grid->n;
     set(size, 3, (const double[3]){(double)n[0], (double)n[1], (double)n[2]});
@@ -67,7 +67,7 @@ void view_recon_set_grid(const view_recon *r, view_level level, qb_fbp_options *
 
 /* ---- parallel beams: slices are detector rows ---- */
 
-/* Of the scan that is read, where a slice of the whole grid lies. */
+/* Row of the rough scan in which a slice of the whole grid lies. */
 static size_t row_of(const view_recon *r, size_t z) {
     const qb_scan_info *info = qb_scan_describe(r->scan), *rough = qb_scan_describe(r->rough);
     const double pixel = info->pixel_size > 0 ? info->pixel_v : 1, up = (double)z - 0.5 * ((double)r->grid.n[2] - 1);
@@ -145,7 +145,7 @@ static qb_status run_fdk(const part *p, view_options_of *made, const qb_output_o
     return status;
 }
 
-/* ---- any ---- */
+/* ---- all beams ---- */
 
 static void note_progress(void *user, const char *what, uint64_t done, uint64_t total) {
     view_progress *p = user;
@@ -175,7 +175,8 @@ static qb_status run(view_recon *r, const part *p, const view_changes *changes, 
     return status;
 }
 
-/* Slices of the rough grid are not where rows are, unless both begin together. */
+/* Copies rows to the slices of the rough grid: slices and rows lie at the same places only where both begin
+ * together. */
 static void spread_rows(const view_recon *r, const float *rows, size_t points, float *out) {
     for (size_t k = 0; k < r->rough_grid.n[2]; k++) {
         const size_t middle = k * r->bin + (r->bin - 1) / 2, last = r->grid.n[2] - 1;
@@ -201,7 +202,7 @@ static qb_status rough_plane(view_recon *r, part *p, const view_changes *changes
     return status;
 }
 
-/* Of the views that are there now: line integrals in memory. */
+/* Computes a plane from the views that have come so far, which are line integrals in memory. */
 static qb_status live_plane(view_recon *r, part *p, const view_changes *changes, const volatile sig_atomic_t *gone,
                             float *out) {
     qb_scan *scan;

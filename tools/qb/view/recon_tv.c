@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A slice of a parallel beam by qb tv, of the detector row that it lies in. */
+/* A slice of a parallel beam by qb tv, from the detector row in which the slice lies. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void note_progress(void *user, const char *what, uint64_t done, uint64_t 
     pthread_mutex_unlock(&p->lock);
 }
 
-/* The row of one slice, as wide as the volume's scan. */
+/* Opens the detector row of one slice, as wide as the scan of the volume. */
 static qb_status open_row(view_recon *r, size_t bin, size_t index, qb_scan **scan) {
     const qb_scan_info *info = qb_scan_describe(r->scan);
     const double pixel = info->pixel_size > 0 ? info->pixel_v : 1,
@@ -35,7 +35,7 @@ static void take_grid(const view_recon *r, view_level level, qb_iterative_option
     tv->offset = (qb_numbers){.count = 3, .value = {g->offset[0], g->offset[1], 0}};
     if (qb_scan_describe(r->scan)->pixel_size > 0) tv->voxel = g->voxel[0];
     if (level == VIEW_WHOLE) return;
-    tv->gap = 1e-2; /* a draft */
+    tv->gap = 1e-2; /* A draft may stop early */
     tv->iterations = 100;
 }
 

@@ -4,9 +4,9 @@
 
 #include "requests.h"
 
-/* What goes back over a connection. */
+/* Writes answers to a connection. */
 
-/* Of one connection. */
+/* State of one connection. */
 typedef struct session {
     request *request;
     size_t sent;
@@ -14,7 +14,7 @@ typedef struct session {
 } session;
 
 view_answer reply_text(int status, const char *why);
-/* The page, its NONCEs filled in. */
+/* The page, in which each NONCE is replaced by the nonce. */
 view_answer reply_page(const char *page, const char *nonce);
 /* Sends the next piece of a ready answer; -1 ends the connection. */
 int reply_send(session *of, struct lws *wsi, const char *nonce, const char *frames);

@@ -12,13 +12,13 @@ void request_drop(request *one) {
     free(one);
 }
 
-/* Whether the client has closed its end. The library does not look at a connection while its answer is awaited. */
+/* Has the client closed its end? libwebsockets does not look at a connection while its answer is computed. */
 static bool has_left(const request *one) {
     struct pollfd end = {.fd = lws_get_socket_fd(one->wsi), .events = POLLRDHUP};
     return poll(&end, 1, 0) == 1 && (end.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* The place of this thread among a lane's workers. */
+/* The place of the calling thread in lane->busy. */
 static request **place_of(lane *l) {
     for (int i = 0; i < l->workers; i++)
         if (pthread_equal(l->worker[i], pthread_self())) return &l->busy[i];
@@ -63,7 +63,7 @@ void requests_init(requests *r, const view_server *server) {
 bool requests_start(requests *r, struct lws_context *context) {
     bool all = true;
     r->context = context;
-    pthread_mutex_lock(&r->lock); /* workers look for their places among all of them */
+    pthread_mutex_lock(&r->lock); /* Workers search worker[], so they start only when it is complete */
     for (int i = 0; i < VIEW_LANES; i++) {
         lane *l = &r->lane[i];
         while (l->workers < workers_of[i] && pthread_create(&l->worker[l->workers], NULL, work, l) == 0) l->workers++;
@@ -73,7 +73,8 @@ bool requests_start(requests *r, struct lws_context *context) {
     return all;
 }
 
-/* A request that another one replaces is left. With the lock held. */
+/* Stops the computation of answers whose clients have left, as the page does when a newer request replaces one. The
+ * caller holds the lock. */
 static void stop_what_was_left(requests *r) {
     for (int i = 0; i < VIEW_LANES; i++)
         for (int w = 0; w < r->lane[i].workers; w++) {
@@ -139,7 +140,7 @@ void requests_end(requests *r) {
         for (int k = 0; k < l->workers; k++) pthread_join(l->worker[k], NULL);
         for (request *one = l->first, *next; one; one = next) {
             next = one->next;
-            one->ready = true; /* its connection, which closes after this, drops it */
+            one->ready = true; /* The connection closes after this and drops the request */
             if (!one->wsi) request_drop(one);
         }
         l->first = NULL;

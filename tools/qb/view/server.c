@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The HTTP server of `qb view`, on libwebsockets. One thread speaks to the network and never waits for a disk or a computation;
- * answers are made by a few others (requests.c). Whoever has not the token gets the page and nothing else. */
+/* The HTTP server of `qb view`, on libwebsockets. One thread handles the network and never waits for a disk or a
+ * computation; worker threads make the answers (requests.c). A client without the token gets the page and nothing
+ * else. */
 #include "server.h"
 
 #include "access.h"
@@ -28,7 +29,7 @@ static void hex_of_random(char *text, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) snprintf(text + 2 * i, 3, "%02x", raw[i]);
 }
 
-/* The answer at once, or true where a worker makes it. */
+/* False: the answer is ready at once; true: a worker has to make it. */
 static bool later(serving *s, struct lws *wsi, const char *path, request *r) {
     char query[VIEW_QUERY_MOST] = "";
     size_t used = 0;
@@ -53,7 +54,7 @@ static bool later(serving *s, struct lws *wsi, const char *path, request *r) {
     return true;
 }
 
-/* The connection is gone. */
+/* Called when the connection is closed. */
 static void leave(serving *s, session *of) {
     requests_leave(&s->requests, of->request);
     of->request = NULL;
@@ -90,7 +91,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     }
 }
 
-/* ---- from beginning to end ---- */
+/* ---- start and end ---- */
 
 static void look_whether_to_stop(lws_sorted_usec_list_t *at) {
     serving *s = lws_container_of(at, serving, look);

@@ -6,36 +6,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The server of `qb view`. It needs libwebsockets, so it is in a library of its own, libquickbeam_view.so, which only that verb opens. */
+/* The server of `qb view`. It needs libwebsockets. Therefore it is in a library of its own, libquickbeam_view.so, which
+ * only the verbs with a server open. */
 
-/* What is sent: `bytes` is malloc'ed, and freed by the server. */
+/* An answer. `bytes` is from malloc, and the server frees it. */
 typedef struct view_answer {
-    int status;       /* of HTTP: 200, 400, 404 ... */
-    const char *type; /* "application/json" */
+    int status;       /* HTTP status: 200, 400, 404 ... */
+    const char *type; /* Content type, as in "application/json" */
     void *bytes;
     size_t size;
 } view_answer;
 
-/* How long an answer takes: read at once, computed soon, computed over a while. Each lane has workers of its own. */
+/* How long an answer takes: read at once, computed soon, computed slowly. Each lane has its own workers. */
 typedef enum view_lane { VIEW_QUICK, VIEW_DRAFT, VIEW_SHARP, VIEW_LANES } view_lane;
 
 typedef struct view_server {
-    const char *address; /* numeric, of the interface; never NULL */
-    int port;            /* 0: any that is free */
-    const char *token;   /* each request but that for the page has it, as "Authorization: Bearer TOKEN" */
-    const char *page;    /* HTML; each NONCE in it becomes a random word, the only one whose scripts and styles run */
-    const char *frames;  /* who may show the page in a frame, as a Content-Security-Policy has it: "'self'" */
-    bool (*stop)(void *user); /* asked four times a second */
+    const char *address; /* Numeric address of the interface; never NULL */
+    int port;            /* Port; 0: any free port */
+    /* Token that every request but that for the page must have, as "Authorization: Bearer TOKEN" */
+    const char *token;
+    /* HTML; each NONCE in it is replaced by a random word. Only scripts and styles with this word run */
+    const char *page;
+    const char *frames;       /* Who may show the page in a frame, in the form of Content-Security-Policy: "'self'" */
+    bool (*stop)(void *user); /* Called four times a second; true ends the server */
     void (*ready)(void *user, int port);
-    /* In the network thread: must not wait. */
+    /* Called in the network thread: must not wait. */
     view_lane (*lane)(void *user, const char *path, const char *query);
-    /* A request "/slice" with "axis=0&index=7". Called from several threads at once. *gone becomes 1 when nobody waits for the
-     * answer any more. */
+    /* Answers a request, such as "/slice" with "axis=0&index=7". Several threads may call it at once. *gone becomes 1
+     * when the client no longer waits for the answer. */
     view_answer (*answer)(void *user, const char *path, const char *query, const volatile sig_atomic_t *gone);
     void *user;
 } view_server;
 
-/* Serves until `stop` says so. 0, or 1 with `words` where it cannot listen there. */
+/* Serves until `stop` returns true. Returns 0, or 1 and `words` where the server cannot listen at its address. */
 typedef int view_serve_fn(const view_server *server, char *words, size_t size);
 __attribute__((visibility("default"))) view_serve_fn qb_view_serve;
 

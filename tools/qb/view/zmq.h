@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The part of libzmq that qb live needs. It is opened when it is needed, never linked. */
+/* The part of libzmq that qb live needs. The library is opened at run time and never linked. */
 
 typedef struct view_zmq_message {
-    _Alignas(16) unsigned char room[64]; /* zmq_msg_t, whose size libzmq promises */
+    _Alignas(16) unsigned char room[64]; /* Storage of a zmq_msg_t; libzmq guarantees its size */
 } view_zmq_message;
 
 typedef struct view_zmq_poll {
@@ -46,10 +46,10 @@ typedef struct view_zmq {
     void (*version)(int *major, int *minor, int *patch);
 } view_zmq;
 
-/* False where there is no libzmq. */
+/* Opens libzmq; false where there is none. */
 bool view_zmq_open(view_zmq *zmq);
 void view_zmq_close(view_zmq *zmq);
-/* "found, 4.3.4", or what to install. */
+/* Writes "found, 4.3.4", or what to install. */
 void view_zmq_describe(char *words, size_t size);
 
 #endif

@@ -13,7 +13,7 @@
 typedef struct qb__format {
     const char *name;
     const char *extensions; /* " .h5 .hdf5 ": lower case, blanks around each */
-    const char *line;       /* for the user: name, extensions, whether it reads and writes, or what is missing */
+    const char *line;       /* line for the user: name, extensions, whether it reads and writes, or what is missing */
     const char *package;    /* what to install when this build cannot read it; NULL = it can */
     /* Does a file begin like this one? For names that say nothing; may be NULL. */
     bool (*begins)(const unsigned char head[8]);

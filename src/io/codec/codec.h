@@ -22,7 +22,7 @@ typedef enum qb__codec_kind {
     QB__CODEC_COUNT
 } qb__codec_kind;
 
-enum { QB__CODEC_LEVEL = 1 }; /* for gzip and Zstandard; Blosc's level is 5 */
+enum { QB__CODEC_LEVEL = 1 }; /* level of gzip and Zstandard; the level of Blosc is 5 */
 
 /* Find a codec by its name in --compress; QB_BAD_ARGUMENT with the known names, QB_UNSUPPORTED with the missing
  * package. NULL and "": none. */

@@ -29,7 +29,7 @@ typedef struct block {
 typedef struct batch {
     int fd;
     const char *path;
-    uint64_t at, end; /* of what is read now; of all */
+    uint64_t at, end; /* offset of what is read now; size of the file */
     qb__stream kind;
     block *blocks;
 } batch;

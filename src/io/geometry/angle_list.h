@@ -12,7 +12,7 @@ typedef struct qb__angle_list {
     double *values;
     size_t count;
     bool row;       /* they stand in one row */
-    char how[80];   /* which header was left out, which column was taken; "" */
+    char how[80];   /* note on which header was left out and which column was taken; "" */
     char doubt[80]; /* a line left out that begins like a number; "" */
     size_t doubt_line;
 } qb__angle_list;

@@ -94,7 +94,7 @@ static qb_status grow(reader *r) {
 
 /* Some programs write matrices with few digits: they are compared by where they project points. */
 static qb_status check_matrix(const reader *r) {
-    const double MOST = 0.1; /* in pixels */
+    const double MOST = 0.1; /* largest departure in pixels */
     const double away = qb__rtk_departure(&r->now, r->matrix, r->detector);
     if (away <= MOST) return QB_OK;
     return qb__fail(QB_BAD_INPUT,

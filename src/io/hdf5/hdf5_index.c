@@ -14,7 +14,7 @@
 
 enum {
     RANK = 3,
-    CHILDREN = 64, /* of a node: twice the superblock's K, which is 32 by default */
+    CHILDREN = 64, /* children of a node: twice the superblock's K, which is 32 by default */
     KEY = 4 + 4 + 8 * (RANK + 1),
     NODE = 24 + 8 * CHILDREN + KEY * (CHILDREN + 1),
     LEVELS_MOST = 12,

@@ -128,7 +128,7 @@ typedef struct layer {
     qb__h5_packed *packed;
     qb__images images;
     char *memory;         /* per worker */
-    qb__h5_place *places; /* of the layer's chunks */
+    qb__h5_place *places; /* places of the layer's chunks */
     pthread_mutex_t lock;
     pthread_cond_t turned;
     size_t turn;

@@ -17,7 +17,7 @@ typedef struct qb__h5_packed {
     qb__codec_kind codec;
     bool shuffle;                  /* bytes are shuffled before the codec */
     size_t chunk[3], down, across; /* size of a chunk along z, y, x; chunks of a layer */
-    char *folder;                  /* in the staging folder: waiting images and the list of chunks */
+    char *folder;                  /* folder within the staging folder: waiting images and the list of chunks */
     qb__spool spool;
     int list;      /* file with a qb__h5_place for each chunk */
     uint64_t tail; /* position of the next chunk */

@@ -307,7 +307,7 @@ out:
 static qb_status read_lengths(hid_t file, const char *path, const char *label, qb__source **source) {
     static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",     "offset_y",
                                        "offset_z",     "scale_low",    "scale_high",   "scale_factor", "add_offset"};
-    double slope = 1, intercept = 0; /* of the CF convention */
+    double slope = 1, intercept = 0; /* scale_factor and add_offset of the CF convention */
     double *const voxel = (*source)->voxel, *const offset = (*source)->offset, *const scale = (*source)->scale;
     double *const to[] = {&voxel[0],  &voxel[1], &voxel[2], &offset[0], &offset[1],
                           &offset[2], &scale[0], &scale[1], &slope,     &intercept};

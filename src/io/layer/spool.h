@@ -22,7 +22,7 @@ typedef struct qb__spool {
     size_t image, images; /* bytes of an image; number of images */
     size_t layers, thick; /* number of layers; images per layer */
     uint64_t offset;
-    const char *path; /* for messages; not owned */
+    const char *path; /* path for messages; not owned */
 } qb__spool;
 
 /* Open the file `name`, for `images` of `image` bytes in layers of `thick`. `fresh`: create it, else it exists. */

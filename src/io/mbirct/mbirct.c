@@ -22,7 +22,7 @@
 enum { DIGITS_MOST = 4 };
 
 typedef struct kind {
-    const char *extension, *parameters; /* of the data; of the file with their shape */
+    const char *extension, *parameters; /* extension of the data file; extension of the file with the shape */
     bool of_rays;
 } kind;
 

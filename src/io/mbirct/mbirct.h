@@ -25,7 +25,7 @@ typedef enum qb__mbirct_kind { QB__MBIRCT_PARALLEL, QB__MBIRCT_CURVED, QB__MBIRC
 typedef struct qb__mbirct_beam {
     qb__mbirct_kind kind;
     double offset;   /* CenterOffset, channels */
-    double sod, sdd; /* of a fan beam */
+    double sod, sdd; /* distances of a fan beam */
 } qb__mbirct_beam;
 qb_status qb__mbirct_beam_of(const char *path, const char *text, qb__mbirct_beam *beam);
 

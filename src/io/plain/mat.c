@@ -30,7 +30,7 @@ typedef struct array {
     unsigned kind; /* MATLAB's class */
     int code;      /* type of the numbers as they are stored */
     bool usable, packed;
-    uint64_t at;      /* in the file: of the numbers, or of the stream */
+    uint64_t at;      /* offset in the file of the numbers, or of the compressed stream */
     size_t inside;    /* bytes of the stream before the numbers */
     uint64_t numbers; /* bytes */
     uint64_t room;    /* bytes of its element, or of the stream up to its element's end */

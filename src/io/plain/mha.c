@@ -32,12 +32,12 @@ typedef struct header {
     double spacing[3], first[3], turn[9], scale[2];
     char quantity[24], units[24];
     char file[512];
-    cJSON *provenance; /* of a header that was asked for it */
+    cJSON *provenance; /* provenance in the header, where the caller asks for it */
     size_t dims, skip;
     qb_beam beam;
-    double slope, intercept; /* of the values: slope * stored + intercept */
+    double slope, intercept; /* a value is slope * stored + intercept */
     bool skip_back, skips, typed, shaped, packed;
-    bool asked, failed;  /* for its provenance; for want of memory */
+    bool asked, failed;  /* asked: the caller wants the provenance; failed: memory ran out */
     const char *refused; /* why it cannot be read */
 } header;
 

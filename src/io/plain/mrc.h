@@ -20,7 +20,7 @@ enum {
     QB__MRC_FLAGS = 39,
     QB__MRC_ORIGIN = 49
 };
-#define QB__MRC_ANGSTROM 1e-7        /* in mm */
+#define QB__MRC_ANGSTROM 1e-7        /* one angstrom in mm */
 #define QB__MRC_WRITER "quickbeam, " /* how a label of ours begins */
 
 typedef struct qb__mrc_type {

@@ -154,7 +154,7 @@ out:
 }
 
 qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source **out) {
-    enum { MOST_RATIO = 1032 }; /* of deflate */
+    enum { MOST_RATIO = 1032 }; /* largest compression ratio of deflate */
     const size_t *n = layout->shape, size = qb_dtype_size(layout->dtype);
     uint64_t have;
     size_t bytes = 0;

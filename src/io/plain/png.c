@@ -94,7 +94,8 @@ static qb_status read_picture(const char *path, const qb__picture *h, size_t row
 }
 
 qb_status qb__png_open(const char *path, const char *how, qb__source **source) {
-    static const qb__picture_kind png = {"PNG", " .png ", 8 * 1032.0 /* of deflate */, read_head, read_picture};
+    static const qb__picture_kind png = {"PNG", " .png ", 8 * 1032.0 /* largest compression ratio of deflate */,
+                                         read_head, read_picture};
     (void)how;
     return qb__pictures_open(&png, path, source);
 }

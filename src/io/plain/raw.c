@@ -34,7 +34,7 @@ static qb_status parse_shape(const char *text, qb__plain *layout) {
     if (!at[n]) return QB_OK;
     errno = 0;
     layout->offset = strtoull(at + n + 1, &end, 10);
-    layout->longer = NULL; /* with an offset, a part of the file may be meant */
+    layout->longer = NULL; /* an offset is given, so the file may be longer than the data */
     if (end != at + n + 1 && !*end && !errno && at[n + 1] != '-') return QB_OK;
 bad:
     return qb__fail(QB_BAD_ARGUMENT, "--shape %s is not VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET] like 720,512,512:uint16",

@@ -34,11 +34,11 @@ struct qb__source {
     double offset[3];     /* mm: world position of a volume's centre; 0 where the file does not say */
     bool turned;          /* the file says that its axes are not x, y, z */
     double scale[2];      /* integers of ours: the values that 0 and the largest stand for; equal = none */
-    char quantity[24];    /* as the file states it; "" when it does not */
+    char quantity[24];    /* quantity as the file states it; "" when it does not */
     char units[24];       /* units as the file states them, such as "1/mm"; "" */
-    qb_beam beam;         /* as the file states it */
+    qb_beam beam;         /* beam as the file states it */
     char trouble[160];    /* one sentence on what is odd about it; "" */
-    char files[340];      /* for several files: their number, the first and the last; "" */
+    char files[340];      /* several files: their number, the first and the last name; otherwise "" */
     unsigned char *holes; /* [images] 1 for an image that lies nowhere, and must not be read; owned, NULL: none */
     /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */
     qb_status (*read)(qb__source *source, const qb__region *region, void *out);
@@ -70,7 +70,7 @@ typedef struct qb__plain {
     qb_dtype dtype;
     size_t shape[3];
     uint64_t offset;    /* offset of the first value in the file */
-    size_t inside;      /* of packed data: bytes of the unpacked stream before the first value */
+    size_t inside;      /* packed data: bytes of the unpacked stream before the first value */
     bool swap;          /* the file's byte order is not ours */
     bool fortran;       /* the first index runs fastest */
     const char *longer; /* remedy, if a file that is longer than the layout is refused; NULL: it is accepted */
@@ -179,7 +179,7 @@ typedef struct qb__scan_parts {
     double detector[3];         /* and degrees by which it is turned in its plane */
     char pixel_from[160];
     double center;
-    bool center_holds;  /* as qb_scan_info's */
+    bool center_holds;  /* same meaning as in qb_scan_info */
     size_t first_slice; /* what its own files call detector row 0 */
     char quantity[24];  /* "" = not stated */
     double *intensity;  /* [data.count] of the beam in each view, over that in its own flats; NULL: not stated */

@@ -22,12 +22,12 @@ static const char magic[WORD] = "qb images 1\n";
 
 typedef struct head {
     char magic[WORD];
-    uint64_t bytes, hash; /* of the job's text, which follows */
+    uint64_t bytes, hash; /* size and hash of the job's text, which follows */
 } head;
 
 typedef struct record {
     uint64_t first, end; /* images */
-    uint64_t hash;       /* of the two numbers and their position */
+    uint64_t hash;       /* hash of the two numbers and their position */
 } record;
 
 static uint64_t hash_of(const record *r, uint64_t at) { return qb__hash(r, offsetof(record, hash), at); }

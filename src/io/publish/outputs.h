@@ -7,10 +7,10 @@
 
 /* One output of a run. */
 typedef struct qb__output {
-    const char *path;     /* as given; NULL = nothing */
+    const char *path;     /* path as the user gave it; NULL = nothing */
     size_t images, first; /* images of a scan or a volume, as in qb_stack; 0 = a plain file */
     bool projections;
-    size_t parts; /* as in qb_stack */
+    size_t parts; /* same meaning as in qb_stack */
 } qb__output;
 
 /* Check all output names before any work. QB_BAD_ARGUMENT, with both names, if

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { LEAST = 8 /* of lines, and of columns */ };
+enum { LEAST = 8 /* smallest number of lines, and of columns */ };
 
 /* Relative variation of the sums along one axis; -1: there is no mass. */
 static double variation(const float *image, size_t lines, size_t columns, size_t line_step, size_t column_step) {

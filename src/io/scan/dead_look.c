@@ -17,7 +17,7 @@
 
 enum {
     VIEWS = 24,
-    PART = 3,         /* of the checked views every third comes first */
+    PART = 3,         /* every third of the checked views comes first */
     NARROW = 3,       /* smallest width of a part */
     WIDE = 17,        /* smallest width inside a row */
     BLOCK = 512 << 10 /* bytes read at once, at least a row */
@@ -66,7 +66,8 @@ static qb_status read_view(dead_look *l, size_t i, char *out) {
 /* The state after one more view; without `all`, pixels that cannot belong to a part any more are skipped. */
 static void add_view(dead_look *l, bool all) {
     const float BEAM = 0.1f;
-    const bool lines = l->scan->info.quantity == QB_LINE_INTEGRAL; /* of any unit: they may be large */
+    /* line integrals may have any unit, so they may be large */
+    const bool lines = l->scan->info.quantity == QB_LINE_INTEGRAL;
     const size_t size = qb_dtype_size(l->scan->info.dtype), pixels = l->rows * l->scan->info.columns;
     for (size_t i = 0; i < pixels; i++) {
         if (l->state[i] & SAME && memcmp(l->first + i * size, l->raw + i * size, size) != 0)
@@ -133,7 +134,7 @@ static bool is_cut(const dead_look *l, size_t row, size_t start, size_t end, siz
 
 /* What is in [start, end) of a row, after so many views; 0: as far as a rough check tells. */
 static kind kind_of(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
-    const double LEFT = 0.003; /* of the beam: dense objects transmit more */
+    const double LEFT = 0.003; /* share of the beam that is left; dense objects transmit more */
     const size_t columns = l->scan->info.columns, at = row * columns;
     const bool same = l->state[at + start] & SAME, dark = l->state[at + start] & DARK;
     const bool left = start == 0, right = end == columns, frozen = same && (!dark || l->scan->dark_noise > 0);
@@ -249,7 +250,8 @@ static qb_status tell(qb_scan *scan, const unsigned char *before, size_t count) 
 }
 
 qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env) {
-    const double MOST = 0.5; /* of the pixels: with more, the object is opaque, or the views have another fault */
+    /* largest share of the pixels: with more, the object is opaque, or the views have another fault */
+    const double MOST = 0.5;
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
     const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));

@@ -47,7 +47,7 @@ static double usual_range(size_t frames) {
 }
 
 typedef struct noise {
-    double sigma, level; /* of a usual pixel */
+    double sigma, level; /* noise and level of a usual pixel */
 } noise;
 
 static noise noise_of(const qb__field_mean *m) {

@@ -25,7 +25,7 @@ typedef struct pca {
     const qb_scan *scan;
     const qb__frames *taken;
     size_t flats, columns, rows, pixels; /* largest number of pixels of a block */
-    size_t first, count;                 /* of the block */
+    size_t first, count;                 /* first pixel and number of pixels of the block */
     char *raw;
     /* [flats][pixels] divided by the mean flat, scaled to one brightness, minus 1; 0 where that is dead */
     float *x;

@@ -107,7 +107,7 @@ static qb_status make_components(qb__field_times *t, bool known, const qb_env *e
     QB__TRY(qb__alloc(f->taken, sizeof *level, &level));
     for (size_t i = 0, n = 0; i < f->all->count; i++) {
         if (f->bad[i]) continue;
-        const size_t frame = known ? t->shot[n].frame : i; /* by time where that is known */
+        const size_t frame = known ? t->shot[n].frame : i; /* frames in order of time, where the times are known */
         index[n++] = f->all->index ? f->all->index[frame] : frame;
     }
     const qb__frames taken = {.source = f->all->source, .index = index, .count = f->taken};

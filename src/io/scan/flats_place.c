@@ -20,7 +20,7 @@ typedef struct place {
     bool up, over; /* mirrored top to bottom, left to right */
     int down, right;
     double fits;   /* correlation of both patterns; -1: not computed */
-    size_t pixels; /* that were compared */
+    size_t pixels; /* number of pixels that were compared */
 } place;
 
 typedef struct place_look {
@@ -144,7 +144,7 @@ static qb_status judge(place_look *l, size_t first, size_t end, const char *whic
     const qb_status status = add_views(l, first, end);
     if (status != QB_OK) return status;
     const double now = *in_place = correlation(l, &same);
-    if (now > FITS) return QB_OK; /* as in most scans: the other positions need not be tried */
+    if (now > FITS) return QB_OK; /* most scans fit in place, so the other positions need not be tried */
     find_best(l, &best);
     *told = best.fits > fmax(FITS, CHANCE / sqrt((double)best.pixels)) && now < IN_PLACE && best.fits > TIMES * now;
     if (*told) tell(l->scan, &best, now, which);

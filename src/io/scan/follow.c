@@ -36,7 +36,7 @@ typedef struct follow {
     double patience;    /* seconds without a new view */
     size_t wanted;      /* views; 0: the marker file tells */
     const char *marker; /* a file, NULL: none */
-    int watch;          /* of inotify; -1: none */
+    int watch;          /* inotify descriptor; -1: none */
     size_t have;        /* views that exist */
     struct stat last;   /* the file that was written last, at the previous check */
     char last_name[160], detail[DETAIL];

@@ -19,7 +19,7 @@ typedef struct qb__frame {
     float lost, top;     /* shares of the numbers that are NaN or infinite, and at the type's maximum */
     float covered[2];    /* share of its columns without beam, from the left and from the right; 0 unless asked for */
     float dim[2];        /* the same for columns with little beam */
-    qb__frame_step step; /* from the previous frame; NaN unless asked for */
+    qb__frame_step step; /* step from the previous frame; NaN unless asked for */
 } qb__frame;
 
 /* Frames of one series, and how their rows are read. */

@@ -24,9 +24,9 @@ typedef struct middle {
     qb_dtype dtype;
     float top;      /* the type's maximum; INFINITY: none */
     size_t tile;    /* pixels at once */
-    float *scratch; /* of each thread, [frames][tile] and [frames] */
+    float *scratch; /* scratch memory of each thread, [frames][tile] and [frames] */
     float *median;
-    size_t *saturated; /* of each tile */
+    size_t *saturated; /* saturated values of each tile */
 } middle;
 
 static qb_status take_tile(void *context, size_t tile, size_t worker) {

@@ -12,9 +12,9 @@ typedef struct qb__image {
     int turn; /* quarter turns clockwise, with row 0 on top */
     bool flip_u, flip_v;
     size_t whole_rows, whole_columns;
-    size_t first_row, first_column; /* of the window, in the rotated image */
+    size_t first_row, first_column; /* first row and column of the window, in the rotated image */
     size_t bin_u, bin_v;
-    size_t rows, columns; /* of the result */
+    size_t rows, columns; /* size of the result */
     bool sum;             /* counts of a bin are added; else their mean is taken */
 } qb__image;
 

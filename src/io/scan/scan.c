@@ -60,7 +60,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     if (source->turned)
         qb__note(&scan->parts.notes, "its axes are turned or mirrored (TransformMatrix, sform), which is not applied: "
                                      "the image may be mirrored or turned" QB__CODE("axes-turned"));
-    if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble); /* with its code */
+    if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble); /* the note brings its own code */
     return status == QB_OK ? qb__scan_check_holes(scan) : status;
 }
 

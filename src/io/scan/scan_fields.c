@@ -79,16 +79,16 @@ static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames
 typedef struct series {
     kind kind;
     const char *list; /* --exclude-flats, or of darks */
-    qb__frames given; /* from another file, and what is read of that */
+    qb__frames given; /* frames from another file, and the data read of that file */
     qb__inputs files;
     const qb__frames *all; /* those or the scan's own; NULL: there are none */
     bool lines;            /* the detector has a single row: each line of an image is a field */
     bool *bad;             /* [all->count] */
     qb__frame *frames;
-    size_t *index; /* of what is taken, in the source */
+    size_t *index; /* numbers of the taken frames in the source */
     size_t taken;
     qb__field_found found;
-    float least;  /* of all its values, and 0; of signed integers */
+    float least;  /* least of all values and 0; for signed integers */
     size_t *part; /* [parts] frames of each file, pattern or folder that was given */
     size_t parts;
     const char *transpose; /* how views are stored; NULL: as usual */
@@ -204,7 +204,8 @@ static qb_status look(qb_scan *scan, const series *s, const qb_env *env) {
 static void tell_bad(qb_scan *scan, const series *s, const bool *before, bool keep) {
     qb__finding finding = {.what = s->kind.option, .of = s->all->count, .done = keep ? "kept" : "left out"};
     bool *found;
-    if (qb__alloc(s->all->count, sizeof *found, &found) != QB_OK) return; /* which qb_scan_open finds out */
+    /* without memory there is no finding; qb_scan_open reports it */
+    if (qb__alloc(s->all->count, sizeof *found, &found) != QB_OK) return;
     for (size_t i = 0; i < s->all->count; i++) found[i] = s->bad[i] && !before[i];
     finding.count = qb__frame_list_words(found, s->all->count, finding.which, sizeof finding.which);
     qb__free(found);

@@ -40,7 +40,8 @@ static double edge_beam(const qb_scan *scan, size_t number, const float *view, b
     }
     if (!(flat > 0.0)) return *error = 0.0;
     const double level = beam / flat;
-    *error = sqrt(fmax(0.0, squares - 2 * level * both + level * level * flats)) / flat; /* of counts - level * open */
+    /* rms of counts - level * open */
+    *error = sqrt(fmax(0.0, squares - 2 * level * both + level * level * flats)) / flat;
     return level;
 }
 

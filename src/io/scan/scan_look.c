@@ -45,7 +45,7 @@ typedef struct looking {
     double *levels;       /* [views], scratch */
     bool *chosen;         /* [stored], scratch */
     double dark, beam;    /* the level without beam; the bright part of bright views above it */
-    double spread;        /* of a usual view, between its dark and its bright part */
+    double spread;        /* spread of a usual view, between its dark and its bright part */
 } looking;
 
 /* ---- amount of reading ---- */
@@ -131,7 +131,8 @@ static size_t good_neighbours(const looking *l, size_t view, bool after) {
 static bool differs(const looking *l, size_t view, size_t other) {
     const double value = (double)l->frames[view].median, usual = (double)l->frames[other].median;
     const bool lines = l->scan->info.quantity == QB_LINE_INTEGRAL;
-    if (!lines && value - l->dark < 0.02 * l->beam) return above(l, other) > 0.3 * l->beam; /* as without beam */
+    /* the view looks as without beam */
+    if (!lines && value - l->dark < 0.02 * l->beam) return above(l, other) > 0.3 * l->beam;
     if (spread_of(l, other) < 0.1 * l->spread) return false; /* it is nearly constant, too */
     if (lines && value == 0 && l->spread > 0 && spread_of(l, other) > 0.5 * l->spread)
         return true; /* an object does not vanish suddenly */

@@ -15,7 +15,7 @@ static bool is_signed(qb_dtype dtype) {
 }
 
 qb__wrapped qb__counts_wrapped(const qb__frame *frames, size_t count, qb_dtype dtype, float *least) {
-    const double PART = 0.05; /* of the frames: more than a few faulty pixels affect */
+    const double PART = 0.05; /* share of the frames: a few faulty pixels affect fewer */
     size_t looked = 0, many = 0;
     *least = 0;
     if (!is_signed(dtype)) return QB__WRAPPED_NONE;
@@ -34,7 +34,7 @@ bool qb__counts_may_wrap(qb_dtype dtype) { return is_signed(dtype); }
 bool qb__count_wrapped(qb_dtype dtype, float count) { return is_signed(dtype) && count < types[dtype].noise; }
 
 bool qb__counts_shifted(qb_dtype dtype, double dark) {
-    const double PART = 0.75; /* of the range: no dark is so bright that it would wrap to there */
+    const double PART = 0.75; /* share of the range: no dark is so bright that it would wrap to there */
     return is_signed(dtype) && dark < -PART * qb__signed_offset(dtype);
 }
 

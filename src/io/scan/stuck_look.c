@@ -17,7 +17,7 @@
 
 enum {
     VIEWS = 24,
-    PART = 3,           /* of the checked views every third comes first */
+    PART = 3,           /* every third of the checked views comes first */
     WIDEST = 16,        /* largest width of a fault inside a row, in columns */
     WIDEST_END = 2,     /* the same at a row's end, where air may be constant, too */
     BLOCK = 512 << 10,  /* bytes read at once, at least a row */
@@ -26,7 +26,7 @@ enum {
 
 typedef struct stuck_look {
     qb_scan *scan;
-    size_t row0, rows;      /* of the block */
+    size_t row0, rows;      /* detector rows of the block */
     char *first, *raw;      /* [rows][columns] of the first view and of another view */
     unsigned char *state;   /* [rows][columns]: 1 while it may be stuck */
     unsigned char *outside; /* [rows][columns]: views in which it differs from both neighbours */
@@ -194,7 +194,7 @@ static qb_status look(stuck_look *l, size_t room, const qb_env *env) {
 }
 
 qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env) {
-    const double MOST = 0.1; /* of the pixels: with more, the cause is another one */
+    const double MOST = 0.1; /* largest share of the pixels: with more, the cause is another one */
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
     const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));

@@ -15,12 +15,12 @@ static const size_t most_pitch = 0x7fffffff; /* limit of CUDA's copies */
 struct qb__tensor_device {
     qb__tensor tensor;
     qb__device *device;
-    qb__memory *memory;   /* from the array's lowest byte to its highest */
+    qb__memory *memory;   /* memory from the array's lowest byte to its highest */
     size_t origin;        /* bytes from there to element [0][0][0] */
     qb__queue *callers;   /* the caller's stream */
     pthread_mutex_t lock; /* guards the fields below */
     qb__event *event;
-    qb__queue *own; /* for copies through the host */
+    qb__queue *own; /* own queue, for copies through the host */
     void *stage;
     size_t stage_bytes;
 };

@@ -140,7 +140,7 @@ static void release_tensor(qb_writer *writer) {
 /* Nothing to publish: the array exists already. */
 const qb__writer_kind qb__tensor_writer = {.write = write_tensor, .release = release_tensor};
 
-static const qb__writer_kind none; /* for a writer without content */
+static const qb__writer_kind none; /* kind of a writer without content */
 
 static qb_status check_fit(const qb__tensor *tensor, const qb_stack *stack) {
     const size_t *n = stack->shape;

@@ -13,7 +13,7 @@
 /* Largest strip or tile of a detector image. */
 #define PIECE_MOST ((tmsize_t)1 << 30)
 
-static _Thread_local bool description_lost; /* of the file opened last; reported by libtiff since 4.5 */
+static _Thread_local bool description_lost; /* state of the file opened last; reported by libtiff since 4.5 */
 
 #if TIFFLIB_VERSION >= 20221213
 /* Errors go into the detail of this thread; no global state is changed. */

@@ -30,7 +30,7 @@ typedef struct qb__tiff_shape {
     qb_dtype dtype;
     size_t rows, columns;
     size_t piece;     /* rows of a compressed strip or tile; 1 if uncompressed */
-    unsigned bits;    /* of a stored sample: 9 to 15 are packed, most significant bit first, and become uint16 */
+    unsigned bits;    /* bits of a stored sample: 9 to 15 are packed, most significant bit first, and become uint16 */
     unsigned samples; /* samples per pixel, interleaved: the first of several is read */
     bool colour;      /* several samples, interleaved or in planes */
 } qb__tiff_shape;

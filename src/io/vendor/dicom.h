@@ -15,8 +15,8 @@ typedef struct qb__dicom {
     unsigned char *data; /* its first bytes, as far as what they say */
     size_t bytes;
     bool typed;
-    size_t first;    /* where the elements begin */
-    uint64_t pixels; /* where the numbers of the image begin in the file, and their bytes */
+    size_t first;    /* offset where the elements begin */
+    uint64_t pixels; /* offset in the file where the values of the image begin; pixel_bytes: their size */
     uint64_t pixel_bytes;
 } qb__dicom;
 

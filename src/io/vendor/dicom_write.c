@@ -19,7 +19,7 @@ enum { PADDING = -32768 };
 
 typedef struct dicom_writer {
     qb__series files;
-    char root[QB__DICOM_ROOT]; /* that all identifiers begin with */
+    char root[QB__DICOM_ROOT]; /* text with which all identifiers begin */
 } dicom_writer;
 
 /* Hounsfield units as integers; what has no value is below all that have one. */

@@ -17,7 +17,7 @@
 
 typedef struct place {
     size_t file;
-    qb__frame_head head; /* of an image in its file */
+    qb__frame_head head; /* header of the image in its file */
 } place;
 
 typedef struct series {
@@ -79,7 +79,7 @@ static qb_status read_head(const qb__frame_kind *kind, const char *path, qb__fra
     status = kind->head(path, fd, size, head);
     close(fd);
     if (status != QB_OK || !head->count) return status;
-    if (head->bytes) { /* at least one byte per pixel */
+    if (head->bytes) { /* the image has at least one byte per pixel */
         if (head->rows * head->columns <= head->bytes) return QB_OK;
         return qb__fail(QB_BAD_INPUT, "%s: a packed image of %zu x %zu does not fit in %llu bytes", path, head->columns,
                         head->rows, (unsigned long long)head->bytes);
@@ -168,7 +168,7 @@ static qb_status set_angles(const qb__frame_head *heads, qb__scan_parts *parts) 
 }
 
 static qb_status set_offsets(const qb__frame_head *heads, qb__scan_parts *parts) {
-    const double LEAST = 0.05; /* in pixels: smaller shifts are not worth an interpolation */
+    const double LEAST = 0.05; /* smallest shift in pixels that is worth an interpolation */
     const double *pixel = heads[0].pixel;
     const size_t n = parts->data.count;
     double mean[2] = {0, 0}, most = 0;

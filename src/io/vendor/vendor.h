@@ -11,14 +11,14 @@ enum { QB__VENDOR_NAME = 4096 };
 typedef struct qb__vendor {
     const char *format; /* its name for qb info, such as Nikon */
     const char *path;
-    size_t views;              /* that it states */
+    size_t views;              /* number of views that the file states */
     double first, step;        /* degrees: angle of the first view, and from one to the next */
     double sod, sdd;           /* mm from the source to the axis and to the detector */
     double pixel_u, pixel_v;   /* mm on the detector; pixel_v 0: the same */
     double offset_u, offset_v; /* mm: the detector's middle from where the ray through the axis meets it */
     double tilt;               /* degrees by which the detector is turned in its plane, right-handed */
     double white;              /* count of open beam; 0: it is not known, fields or --air must be given */
-    size_t rows, columns;      /* that it states; 0: it does not */
+    size_t rows, columns;      /* size that the file states; 0: it does not */
 } qb__vendor;
 
 /* Opens the images of `pattern` (io/formats.h, qb__list_images) and fills the parts from `v`. QB_BAD_INPUT with both

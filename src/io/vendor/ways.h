@@ -7,7 +7,7 @@
 /* A way to read settings of which public readers make different things. */
 typedef struct qb__way {
     double sense;    /* 1: views turn as qb__vendor.step says; -1: the other way */
-    double offset_u; /* as qb__vendor's */
+    double offset_u; /* same meaning as in qb__vendor */
 } qb__way;
 
 enum { QB__WAYS = 16 };

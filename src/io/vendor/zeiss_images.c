@@ -17,7 +17,7 @@ enum { PER_FOLDER = 100 };
 typedef struct zeiss {
     qb__source base;
     int fd;          /* -1: a series, whose files are opened one by one */
-    qb__notes files; /* for a series */
+    qb__notes files; /* files of a series */
     qb__extents extents;
     size_t *first; /* [images + 1] in extents */
 } zeiss;

@@ -23,7 +23,7 @@ typedef struct qb__zarr_array {
     qb__codec_kind codec;
     char separator; /* between the numbers in a file's name */
     bool prefixed;  /* names begin with c */
-    double fill;    /* of chunks that are not there */
+    double fill;    /* value of missing chunks */
 } qb__zarr_array;
 
 /* Chunks in a file, and bytes of an unpacked one. */

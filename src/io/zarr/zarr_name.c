@@ -18,7 +18,7 @@ size_t qb__zarr_bytes(const qb__zarr_array *a) {
 void qb__zarr_name(const qb__zarr_array *a, const char *folder, const size_t at[3], char *name, size_t room) {
     size_t used = (size_t)snprintf(name, room, "%s/%s", folder, a->prefixed ? "c" : "");
     for (int i = 0; i < a->axes && used < room; i++) {
-        const int axis = i - (a->axes - 3); /* of the last three axes */
+        const int axis = i - (a->axes - 3); /* index among the last three axes; negative for axes before them */
         const char separator[2] = {i > 0 || a->prefixed ? a->separator : 0, 0};
         used += (size_t)snprintf(name + used, room - used, "%s%zu", separator, axis < 0 ? 0 : at[axis]);
     }

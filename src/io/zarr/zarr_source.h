@@ -8,7 +8,7 @@
 typedef struct qb__zarr {
     qb__source base;
     qb__zarr_array array;
-    char *folder; /* of the array */
+    char *folder; /* folder of the array */
     char fill[8]; /* value of missing chunks */
 } qb__zarr;
 

@@ -118,7 +118,7 @@ static qb_status join_zarr(qb_writer *writer, const qb__writer_location *place) 
 typedef struct halving {
     const zarr_writer *z;
     int level;
-    size_t first, images, stride; /* of the layer, at full resolution */
+    size_t first, images, stride; /* images of the layer, at full resolution */
     const char *data;
     char *memory;
 } halving;

@@ -106,7 +106,7 @@ out:
 
 /* The density of the light material, relative to its nominal one: from rays that pass nothing else. */
 static double light_density(const sample *m, size_t count, const qb__two_beam *beam) {
-    const double THICK = 0.2; /* of p */
+    const double THICK = 0.2; /* smallest line integral p of a ray that counts */
     double measured = 0, length = 0;
     size_t taken = 0;
     for (size_t i = 0; i < count; i += 1 + count / RAYS) {

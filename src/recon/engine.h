@@ -18,7 +18,7 @@
 /* The task of a job; methods and engines only read it. */
 typedef struct qb__task {
     qb_scan *scan;            /* NULL: the input is not a scan */
-    const qb_scan_info *info; /* of the scan, or NULL */
+    const qb_scan_info *info; /* description of the scan, or NULL */
     const char *input;        /* name of the input in messages */
     const void *more;         /* the caller's second input: a geometry */
     const qb_prep_options *prep;
@@ -41,7 +41,7 @@ typedef struct qb__running {
     qb__prep_counts *counts;    /* [threads] */
     qb__volume_out *volume;     /* open: destination of the images */
     const qb__comm_grid *ranks; /* grid of ranks that share slabs and views; NULL = none */
-    bool *taken;                /* to be set if the scan's numbers are used without being read */
+    bool *taken;                /* the engine sets this if it uses the scan's values without reading them */
     cJSON *report;
     qb_job *job; /* collects the hashes of data that are read */
 } qb__running;

@@ -42,7 +42,7 @@ typedef struct qb__decision {
     size_t more;               /* bytes held from beginning to end */
     qb__source *source;        /* the input, a volume, where it is no scan; only looked at */
     qb__truncation_check ends; /* rows that should end in air; zeroed: not checked */
-    qb__turn_asked turn;       /* where views are said to be; zeroed: not checked */
+    qb__turn_asked turn;       /* the stated positions of the views; zeroed: not checked */
     double axis;               /* the stated column of parallel rays' axis, where `turn` has no geometry */
     bool axis_stated;          /* there is such a column */
     bool axis_found;           /* a finder said where the axis is: it is not checked */
@@ -57,7 +57,7 @@ typedef struct qb__transposing {
     float *lines;        /* [view][row][column] of the scan, zero at first */
     qb__pool *pool;
     const qb_env *env;
-    qb__device *device; /* that the job has computed on; NULL: the CPU */
+    qb__device *device; /* device on which the job was computed; NULL: the CPU */
 } qb__transposing;
 
 /* The transpose of a back-projection on t's device, block by block of views, handing each view's [row][column] to `finish` on the

@@ -201,7 +201,7 @@ static qb_status decide_anew(qb__reconstruction *r, const qb_env *env) {
 static void release(qb__reconstruction *r) {
     if (r->method->close) r->method->close(r->plan, r->named);
     qb__engines_close(r);
-    qb__compile_done(&r->devices, NULL); /* of a run that failed */
+    qb__compile_done(&r->devices, NULL); /* ends the watch where the run has failed */
     r->opened = r->named = false;
     qb__phase_arm(r->phase, false);
     qb__prepare_destroy(r->prepare);

@@ -29,7 +29,7 @@ typedef struct qb__pick {
     qb__cut cut;         /* the candidate's, or a smaller one if there was less memory */
     size_t *todo;        /* remaining slabs of a resumed job; NULL: all */
     size_t memory;       /* forecast of the peak */
-    qb__job_facts facts; /* of the chosen engine and the method, with this cut */
+    qb__job_facts facts; /* facts of the chosen engine and the method, with this cut */
 } qb__pick;
 
 /* This rank's share of the job; written by reconstruction_ranks.c. */
@@ -41,7 +41,7 @@ typedef struct qb__share {
     size_t first, count;        /* slices that this rank computes; 0: it only waits for the others, or works for them */
     size_t row0, row1;          /* detector rows of the whole job */
     size_t view0, views;        /* views in this rank's digest */
-    qb__room cap;               /* of a grid: memory that every rank has */
+    qb__room cap;               /* memory that every rank of a grid has */
     const qb__engine *cap_of;   /* the engine that `cap` is for; NULL: not exchanged yet */
     size_t own0, own1;          /* rows in this rank's digest: those that the previous rank does not read too */
     size_t gap0, gap1;          /* rows within own0..own1 that are not in the digest */
@@ -62,11 +62,11 @@ struct qb__reconstruction {
     cJSON *remarks; /* the plan as decide() left it */
     qb__volume_out volume;
 
-    qb__candidate candidate[QB__ENGINES_MAX]; /* in the order in which they are tried */
+    qb__candidate candidate[QB__ENGINES_MAX]; /* candidates in the order in which they are tried */
     int candidates;
     qb__pick pick;
     qb__device_set devices; /* the devices of --device, opened when the first device engine is asked */
-    bool silent;            /* as in qb__request */
+    bool silent;            /* same meaning as in qb__request */
     bool looked;            /* `devices` was opened for this plan */
     size_t cap, held, before;
     bool ends; /* the last engine asked ends the search */

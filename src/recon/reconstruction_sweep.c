@@ -24,8 +24,8 @@ struct qb_tool_sweep {
     float *image;      /* [ny][nx] of the job that runs */
     size_t nx, ny;     /* 0: not known yet */
     bool lost, unlike; /* no memory for the image; this one has another size */
-    double low, high;  /* of integer files */
-    double column;     /* of the axis; NAN: not known */
+    double low, high;  /* range of values of integer files */
+    double column;     /* column of the axis; NAN: unknown */
     qb__contact_sheet *sheet;
     qb__publication *set;
     const char *folder; /* not the final one yet */

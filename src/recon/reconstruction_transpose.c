@@ -75,8 +75,8 @@ qb_status qb__reconstruction_transpose(qb_job *job, const qb_tensor *volume, con
     QB__TRY(read_volume(r, volume, &copy));
     QB__TRY(qb__alloc(info->views * info->rows, info->columns * sizeof *lines, &lines));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &pool));
-    qb__device *device =
-        qb__chosen(r)->engine->on_device && r->devices.count > 0 ? r->devices.device[0] : NULL; /* where the job ran */
+    /* the device on which the job ran */
+    qb__device *device = qb__chosen(r)->engine->on_device && r->devices.count > 0 ? r->devices.device[0] : NULL;
     QB__TRY(r->method->transpose(r->plan, &(qb__transposing){copy, lines, pool, env, device}));
     status = qb_writer_write(writer, 0, info->views, lines);
 out:

@@ -16,7 +16,7 @@ typedef struct qb_tool_sweep_plan {
     const char *const *values; /* [count] in the form that the option takes, also used in names and labels */
     size_t count;
     const qb_output_options *output; /* the folder, the files' type and range, the sheet's window */
-    const char *command;             /* for the provenance */
+    const char *command;             /* command line, written into the provenance */
 } qb_tool_sweep_plan;
 
 /* The plan and its values must live as long as the sweep. */

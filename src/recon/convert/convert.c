@@ -84,7 +84,7 @@ typedef struct conversion {
     double mu;            /* 1/mm of the material whose thickness is written; 1: line integrals are */
     qb__pairing *pairing; /* NULL: views are written as they are */
     float *joined;        /* [view][row][column] of what is written with it */
-    double axis;          /* as the file states it; NAN: it does not, or there is none */
+    double axis;          /* column of the axis as the file states it; NAN: it does not, or there is none */
     char *report;
 } conversion;
 

@@ -19,9 +19,9 @@ struct qb__pairing {
     qb_scan *opened; /* the opened scan b, with --stitch */
     qb__phase *phase;
     qb__prepare *own;
-    const qb_scan_info *info; /* of a */
+    const qb_scan_info *info; /* description of scan a */
     bool half;
-    size_t views, columns, other; /* of the result; columns of b */
+    size_t views, columns, other; /* size of the result; columns of b */
     double shift;                 /* a's column 0 is column `shift`, a whole number, of the result */
     double place, sense;          /* b's column k is column place + sense k of the result */
     qb__resampler *resampler;

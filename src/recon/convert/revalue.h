@@ -15,7 +15,7 @@ typedef struct qb__revalue {
     double base, step; /* value = base + step * stored number */
     bool given;        /* --range */
     double low, high;  /* values of the integers 0 and maximum */
-    size_t pixels;     /* of an image */
+    size_t pixels;     /* pixels of an image */
     uint64_t outside;  /* clamped values */
 } qb__revalue;
 

@@ -41,7 +41,7 @@ typedef struct qb__fbp {
     double pixel, pixel_v;  /* mm along columns and rows, or 1 when unknown */
     float *weights;         /* [view] angular weights, times the scale of the output */
     float *largest;         /* [lanes] upper limit of the filtered values of a slice; NULL = unknown */
-    qb__half_fan fan;       /* for a full turn with the axis near one side */
+    qb__half_fan fan;       /* half fan: a full turn with the axis near one side */
     size_t width;           /* columns of a filtered row: those of the detector and the added ones */
     qb__bp_parallel_problem problem;
     const qb__bp_parallel_variant *variant; /* CPU kernel; single slices are always computed on the CPU */

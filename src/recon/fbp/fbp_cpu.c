@@ -98,7 +98,7 @@ static void run_aligned(const qb__fbp *fbp, const void *packed, const size_t fro
 void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *packed, float *slab, char *scratch) {
     const size_t tile = fbp->variant->tile, nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     const size_t *at = fbp->region.first, turn[2] = {number % tiles_along(fbp, 0), number / tiles_along(fbp, 0)};
-    size_t from[2], to[2]; /* in coordinates of the whole grid */
+    size_t from[2], to[2]; /* corners in coordinates of the whole grid */
     for (int i = 0; i < 2; i++) {
         const size_t begin = (at[i] / tile + turn[i]) * tile;
         from[i] = qb__larger(begin, at[i]);

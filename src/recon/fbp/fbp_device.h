@@ -20,11 +20,11 @@
 typedef struct qb__fbp_part {
     qb__device *device;
     qb__queue *up, *compute, *down;
-    qb__bp_parallel_problem problem; /* with the largest values of this part's pass, if measured */
+    qb__bp_parallel_problem problem; /* problem with the largest values of this part's pass, if they are measured */
     qb__device_pass pass;
     qb__near_rows *near;   /* corrects rows by their neighbours; NULL: they come corrected */
-    qb__memory *corrected; /* of a chunk */
-    qb__convert *convert;  /* of slices on their way down; NULL: they come as floats */
+    qb__memory *corrected; /* corrected rows of a chunk */
+    qb__convert *convert;  /* converts slices before they are downloaded; NULL: they are downloaded as floats */
 } qb__fbp_part;
 
 /* A slot on the devices: the raw numbers, or the slices, of each part. */
@@ -37,7 +37,7 @@ typedef struct qb__fbp_devices qb__fbp_devices;
 /* Makes the slots of one ring, on devices or on the host. */
 typedef struct qb__fbp_ring {
     qb__fbp_devices *gpu;
-    size_t slice_bytes; /* on devices */
+    size_t slice_bytes; /* bytes of a slice on the devices */
     size_t more;        /* slices, beside those of a chunk */
     qb__locked_ring host;
 } qb__fbp_ring;

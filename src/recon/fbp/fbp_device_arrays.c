@@ -26,7 +26,7 @@ qb_status qb__fbp_device_take(const qb__fbp_devices *gpu, size_t chunk, qb__memo
         slices = end - row0;
     }
     block.first = qb__scan_place(fbp->scan, 0, row0, stride);
-    if (fbp->step == 1) /* as the file is read: [view][row][column] */
+    if (fbp->step == 1) /* the array has the order of the file: [view][row][column] */
         block = (qb__tensor_block){block.first,
                                    {views, slices, (size_t)columns},
                                    {stride[0], stride[1], stride[2]},

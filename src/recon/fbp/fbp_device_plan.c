@@ -38,7 +38,7 @@ static qb_status choose(qb__fbp_devices *gpu) {
 static size_t filter_bytes(const qb__fbp_devices *gpu) {
     const qb__fbp *fbp = gpu->fbp;
     qb__filter_spectrum spectrum;
-    size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* that the fields hold */
+    size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* rows that the fields hold */
     qb__filter_describe(fbp->filter, &spectrum);
     return qb__device_filter_forecast(qb__device_info_of(gpu->part[0].device), &spectrum, QB__FILTER_AUTO,
                                       fbp->info->views, rows, qb__scan_modes(fbp->scan)) +

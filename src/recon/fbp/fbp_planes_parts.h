@@ -14,9 +14,9 @@ struct qb_tool_planes {
     qb__device *device; /* NULL: the CPU */
     qb__queue *queue;
     qb__plane_kernel *kernel;
-    qb__pool *pool; /* of the CPU, and of rows that are made level for a device */
+    qb__pool *pool; /* threads for planes on the CPU, and for rows that are levelled for a device */
     /* Filtered rows [slot][row][stride], of lines with these stamps. */
-    uint64_t key; /* of the filter; 0: there are none */
+    uint64_t key; /* key of the filter; 0: no rows are kept */
     qb__device_filter *filter;
     size_t slots, rows, columns, stride, block;
     size_t *stamps; /* 1 + the lines' own; 0: not filtered */

@@ -45,17 +45,17 @@ typedef struct qb__fdk {
     qb__virtual_detector virtual_detector;
     qb__resampler *resampler;
     qb_grid grid;
-    const qb_tool_plane *plane; /* of the volume, instead of it; NULL: the volume */
+    const qb_tool_plane *plane; /* plane that is made instead of the volume; NULL: the volume is made */
     qb__grid_region region;     /* `grid` is that part of region.whole, to which matrices and `problem` belong */
     size_t middle;              /* number of its middle slice among all, as --slices counts */
     qb__mask mask;
     qb__cone_weights weights;
     bool circular;        /* geometry's views differ by a turn only */
     bool same_weights;    /* every view has the same pixel weights */
-    size_t width;         /* of a filtered row: weights.before + geometry's columns + .after */
+    size_t width;         /* width of a filtered row: weights.before + geometry's columns + .after */
     double (*matrix)[12]; /* [views] on voxel indices and filtered columns */
     qb__bp_cone_problem problem;
-    qb__cone_circle circle;             /* of `problem` */
+    qb__cone_circle circle;             /* circle of `problem` */
     const qb__bp_cone_variant *variant; /* the CPU's */
     qb__filter *filter;
     /* Of the cut in hand (fdk_read.c): */
@@ -67,7 +67,7 @@ typedef struct qb__fdk {
     qb__fdk_window *all;    /* [rows of ranks][slabs] rows that each row of ranks needs; NULL without ranks */
     qb__fdk_window *run;    /* [slabs][rows of ranks] disjoint windows that hold all of `all`; NULL without ranks */
     size_t *runs;           /* [slabs] number of windows in `run` */
-    size_t *edge;           /* where a row's slabs begin */
+    size_t *edge;           /* start of each slab of a row of ranks */
     size_t turns;           /* ranges of views in a block, equally long and far apart */
     qb__fdk_window keep;    /* if rows are kept: rows that any slab needs */
     /* if rows are kept: [blocks] 1 + number of the slab with which a block came, 0 = not yet (while running) */
@@ -109,7 +109,7 @@ size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t 
 size_t qb__fdk_share_views(const qb__fdk *fdk, const qb__fdk_piece *piece, int row);
 /* What each row's ranks need for that chunk: rows of them, this rank's own where there are none. */
 const qb__fdk_window *qb__fdk_window_of(const qb__fdk *fdk, size_t chunk, int row);
-int qb__fdk_ranks(const qb__fdk *fdk);      /* of a column */
+int qb__fdk_ranks(const qb__fdk *fdk);      /* ranks in a column of the grid */
 size_t qb__fdk_raw_row(const qb__fdk *fdk); /* bytes */
 
 /* The question to the planner; the error if the CPU has no kernel of that name. */

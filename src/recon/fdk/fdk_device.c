@@ -166,7 +166,8 @@ static qb_status download_run(void *self, size_t chunk, size_t task, int worker,
     const qb__fdk_window *w = &gpu->fdk->window[chunk / pieces];
     const qb__runs *images = &gpu->run->volume->chunks->chunk[chunk].images;
     const size_t first = chunk % pieces * piece, count = qb__runs_count(images);
-    const size_t slices = qb__run_count(qb__cut_column(cut->grid, w->z1 - w->z0)); /* of a sum, the rank's own part */
+    /* slices of the rank's own part of a sum */
+    const size_t slices = qb__run_count(qb__cut_column(cut->grid, w->z1 - w->z0));
     if (count == 0) return QB_OK;
     if (gpu->arrays.to) return finish(gpu->out, put_images(gpu, images, in, first));
     return finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, slices, first, count, out));

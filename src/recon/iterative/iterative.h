@@ -23,7 +23,7 @@ typedef struct qb__iterative {
     qb_geometry ordered;         /* the views in the order of the solver's subsets */
     const qb_geometry *rays;     /* what is projected along: geometry, or &ordered */
     size_t *order, *place;       /* [views] ordered view -> view of the scan, and back; NULL: they are the same */
-    size_t *subset, *all_subset, subsets; /* as qb__linear's */
+    size_t *subset, *all_subset, subsets; /* same meaning as in qb__linear */
     const qb__solve_model *model;         /* MBIR's; set before the solver runs */
     size_t more_unknowns, more_lines;     /* vectors that it holds besides the solver's */
     void (*report)(const struct qb__iterative_run *r, cJSON *convergence); /* instead of the usual; NULL: that */
@@ -63,7 +63,7 @@ qb_status qb__iterative_find_lost(qb__iterative *it);
 
 size_t qb__iterative_unknowns(const qb__iterative *it);
 size_t qb__iterative_equations(const qb__iterative *it);
-double qb__iterative_crossing(const qb__iterative *it); /* as qb__linear.crossing */
+double qb__iterative_crossing(const qb__iterative *it); /* same meaning as in qb__linear.crossing */
 /* Vectors of equations that the solver holds besides the data; of unknowns besides the volume. */
 size_t qb__iterative_unknown_vectors(const qb__iterative *it);
 size_t qb__iterative_line_vectors(const qb__iterative *it);
@@ -88,7 +88,7 @@ qb_status qb__iterative_regularisation(const qb_iterative_options *options, doub
 typedef struct qb__iterative_run {
     const qb__iterative *it;
     const qb__running *run;
-    const float *lines; /* that are solved for, in the order of `rays` */
+    const float *lines; /* lines to solve for, in the order of `rays` */
     qb__solved solved;
     uint64_t lost;  /* unmeasured line integrals of this rank */
     double outside; /* share of the sum of line integrals on rays that meet no voxel; 0: too little to matter */

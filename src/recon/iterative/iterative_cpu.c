@@ -15,7 +15,7 @@ enum { MANY_VIEWS = 64, MANY_FLAT_VIEWS = 256 };
 typedef struct on_cpu {
     qb__iterative_run run; /* first */
     int threads;
-    size_t views; /* of this rank */
+    size_t views; /* views of this rank */
     /* while running */
     float *x;     /* that adjoint() makes, */
     qb__run some; /* of these views */

@@ -9,16 +9,16 @@
 typedef struct qb__iterative_on_device {
     qb__iterative_run run; /* first: shared with the CPU's (iterative_prepare.c) */
     int threads;
-    qb__joseph_problem problem; /* of all views */
+    qb__joseph_problem problem; /* problem with all views */
     qb__device_pick pick;
     bool apart; /* by parts: */
     qb__iterative_slabs slabs;
     struct {
-        size_t views; /* of a block */
+        size_t views; /* views of a block */
         size_t piece; /* floats that pass at a time; 0: all is on the device */
     } spill;          /* vectors that the projections do not need lie in the host's memory (ops/vectors_spill.h) */
     /* while running */
-    size_t views; /* of this rank */
+    size_t views; /* views of this rank */
     qb__queue *queue;
     qb__joseph_plan *plan;
     qb__memory *staging;

@@ -12,7 +12,7 @@ enum { LOOKED_AT = 1 << 19 }; /* rays, of all ranks together */
 static const double least = 0.02, least_strong = 0.001;
 
 typedef struct sums {
-    double all, square, size; /* of y, y^2 and |y|: all rays */
+    double all, square, size; /* sums of y, y^2 and |y| over all rays */
     /* of y: rays that hit no voxel, and those of them that an object attenuates for certain */
     double outside, strong;
 } sums;
@@ -37,7 +37,7 @@ static void add_view(const qb__iterative *it, size_t view, const float *lines, c
 /* An object that extends beyond the volume in some views only, or above it, affects few rays, but its whole image is
  * wrong. */
 qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, const float *lines) {
-    const double PART = 0.25; /* of a typical line integral through the object */
+    const double PART = 0.25; /* share of a typical line integral through the object */
     const qb__iterative *it = r->it;
     const size_t each = it->info->rows * it->info->columns;
     const size_t many = (size_t)ceil(sqrt((double)qb__iterative_equations(it) / LOOKED_AT));

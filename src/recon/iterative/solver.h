@@ -40,7 +40,7 @@ typedef struct qb__linear {
     /* Numbers of the host into a vector: [view][row][column] of the whole scan in its own order, or a volume [z][y][x] of what is kept.
      * Slices beyond it become as the last ones, with `only_kept` NaN. Into unknowns that are not spilled, while at most one more does not. */
     qb_status (*load)(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector);
-    const char *kernel; /* that computes it */
+    const char *kernel; /* name of the kernel */
     bool holes;         /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
 } qb__linear;
 
@@ -50,7 +50,7 @@ typedef struct qb__solve_model {
     double pull;          /* 1 / sigma_p^2 of a proximal map, which has no prior; else 0 */
     int rule;             /* weights of rays: qb__icd_weighting */
     double sigma_y;       /* weights are divided by its square */
-    const float *weights; /* of a file */
+    const float *weights; /* weights from a file */
     const float *toward;  /* image of a proximal map */
     const float *start;   /* NULL: `constant` everywhere */
     double constant;

@@ -105,12 +105,12 @@ typedef struct mbir {
     const qb__solve_model *model;
     const qb_env *env;
     void *b, *x;
-    void *z, *g, *d, *toward, *reference; /* of unknowns; */
+    void *z, *g, *d, *toward, *reference; /* vectors of unknowns */
     void *before;                         /* x before this pass, where it has several steps: NULL */
-    void *y, *w;                          /* of equations */
+    void *y, *w;                          /* vectors of equations */
     qb__prior_numbers prior;
-    double begun;  /* by the clock */
-    double t;      /* of the momentum */
+    double begun;  /* clock time at the begin */
+    double t;      /* parameter of the momentum */
     size_t merged; /* finest subsets that are one now */
     int exact;     /* passes by all views at once */
     int passes;    /* since subsets were merged */

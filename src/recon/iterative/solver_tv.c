@@ -70,7 +70,7 @@ OP(misfit, 1);
 /* A run of voxels of one line along x, and the distance to the next voxel along y and z: 0 after the last, where the
  * difference is that of a voxel to itself. */
 typedef struct line {
-    size_t end;  /* of the run */
+    size_t end;  /* end of the run */
     size_t last; /* voxel of the line */
     size_t along_y, along_z;
 } line;
@@ -184,16 +184,16 @@ typedef struct tv {
     const qb__vectors *v;
     const qb__solve_options *options;
     void *b, *x;
-    void *ahead, *gradient, *tau, *p[3]; /* of unknowns */
-    void *y, *lines, *sigma, *w;         /* of equations */
+    void *ahead, *gradient, *tau, *p[3]; /* vectors of unknowns */
+    void *y, *lines, *sigma, *w;         /* vectors of equations */
     double nu, balance, lambda;
     double rays;    /* rays with a weight, of all ranks */
     double pull;    /* sqrt of the mean over voxels of sum_i A_ij^2 w_i: effect on a voxel of noise of 1 in all rays */
     double column;  /* mean of the column sums */
-    double sums[3]; /* of the last dual step, of all ranks */
+    double sums[3]; /* sums of the last dual step over all ranks */
     double slopes;  /* sum of p^2 */
     double misfit;  /* sum of w (A x - b)^2 when it was last computed */
-    double relax;   /* of the current step */
+    double relax;   /* relaxation of the current step */
 } tv;
 
 static qb_status total(const tv *s, double *sums, int count) {

@@ -14,7 +14,7 @@ typedef struct qb__mbir_sigmas {
     double x, y, p;      /* p: sigma_p of a proximal map, ten times sigma_x */
     double limit;        /* 0: not computed yet */
     size_t left_out, of; /* line integrals above the limit, and all that were checked */
-    double rms, weight;  /* of rays that hit the object: rms of w^1/2 y times sqrt(voxel / pixel), and mean weight */
+    double rms, weight;  /* rays that hit the object: rms of w^1/2 y times sqrt(voxel / pixel), and mean weight */
     double noise;        /* noise of w^1/2 y, from differences of neighbours; 0: none found, or not computed */
     bool met;            /* at least one ray hits the object; otherwise sigmas cannot be computed */
 } qb__mbir_sigmas;
@@ -66,7 +66,7 @@ typedef struct qb__mbir_terms {
 typedef struct qb__mbir_flat {
     /* a copy of the geometry, or the plane that touches a curved detector, at column `left` */
     qb_geometry screen;
-    qb__cone_weights weights; /* on `screen` */
+    qb__cone_weights weights; /* weights on the detector `screen` */
     size_t left;
 } qb__mbir_flat;
 
@@ -94,7 +94,7 @@ typedef struct qb__mbir {
     qb_grid grid;
     size_t first_row;     /* detector row of slice 0 */
     size_t rows;          /* detector rows of the volume, from this one on */
-    qb_geometry geometry; /* of a fan: the geometry of its plane */
+    qb_geometry geometry; /* geometry of the plane of a fan */
     double *theta;        /* [view] angular weight in radians; for a fan `flat` has the weights */
     qb__mbir_flat flat;
     qb__filter *filter; /* filter of the back-projection at the start; NULL = start from a constant or an image */

@@ -20,8 +20,8 @@ static const char magic[WORD] = "qb descent 4\n";
 
 typedef struct head {
     char magic[WORD];
-    uint64_t bytes; /* of the file */
-    uint64_t hash;  /* of everything after the head */
+    uint64_t bytes; /* size of the file */
+    uint64_t hash;  /* hash of everything after the head */
     uint64_t job;   /* bytes of JSON */
     uint64_t turns;
     char stopped[WORD]; /* "": still running */

@@ -8,11 +8,11 @@
 /* What a checkpoint is made of; written by mbir_cone_keep.c. */
 typedef struct qb__mbir_keep {
     struct qb__mbir_cone *cone;
-    qb__comm *comm;     /* of all ranks; NULL: one process */
+    qb__comm *comm;     /* communicator of all ranks; NULL: one process */
     const float *lines; /* that are solved for, of so many views */
     size_t views;
     const char *kernel;
-    char *job; /* as qb__checkpoint_slab's; NULL: not needed yet */
+    char *job; /* same meaning as in qb__checkpoint_slab; NULL: not needed yet */
     qb__icd_trace *trace;
 } qb__mbir_keep;
 
@@ -25,7 +25,7 @@ typedef struct qb__mbir_cone {
     qb__solve_model model;
     qb__mbir_keep keep;
     float *start;         /* the image by filtered back-projection, [z][y][x]; NULL: none */
-    double start_seconds; /* that it took */
+    double start_seconds; /* time to make `start` */
 } qb__mbir_cone;
 
 /* The start by qb fdk, in the volume's voxels, nothing below zero with positivity. cone->start stays NULL where the geometry is not for

@@ -20,8 +20,8 @@ typedef struct qb__mbir_descent {
     const qb__running *run;
     qb_env env;                         /* the caller's; without progress if there are several slabs */
     qb__icd_settings settings;          /* sigma_x and sigma_y are set; the weighting fits the current slab */
-    qb__mbir_masked masked;             /* of the current slab */
-    qb__mbir_truncation truncation;     /* of the current slab */
+    qb__mbir_masked masked;             /* masked pixels of the current slab */
+    qb__mbir_truncation truncation;     /* truncation of the current slab */
     bool warned_far, warned_truncation; /* each warning is given once: outliers, rays outside the volume */
     float *some;                        /* the current slab's part of the weights file */
     float *slice;                       /* one slice of the image, for the comparison with the reference */

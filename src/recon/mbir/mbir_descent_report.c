@@ -9,7 +9,7 @@
 #include "base/warning.h"
 #include "recon/mbir/mbir_reference.h"
 
-static const double worth_telling = 0.01; /* of the cost */
+static const double worth_telling = 0.01; /* share of the cost */
 
 const char *qb__mbir_units(const qb__mbir *m) {
     return qb__volume_units(m->options->hu, m->rays || m->info->pixel_size > 0);

@@ -153,7 +153,7 @@ typedef struct projecting {
     size_t view_bytes;
     char *packed;
     char **scratch; /* [thread] */
-    float *image;   /* of the slice */
+    float *image;   /* image of the slice */
 } projecting;
 
 static const qb__bp_cone_window only_row = {0, 1};

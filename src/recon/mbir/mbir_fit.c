@@ -127,7 +127,7 @@ static double hu_distance(const sums *s, double *water) {
 /* ---- corrections ---- */
 
 typedef struct remedy {
-    double distance; /* of the corrected image */
+    double distance; /* distance of the corrected image from the scan */
     char text[128];
 } remedy;
 

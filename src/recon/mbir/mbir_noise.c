@@ -28,7 +28,7 @@ static bool counts(const looking *l, size_t at) { return l->weights[at] > 0 && f
 /* The mean of nine rays, on which the difference does not depend, decides whether they have met the object. */
 static void look_at(looking *l, size_t column) {
     static const float times[3] = {1, -2, 1};
-    const float length = 6; /* of the mask's nine numbers */
+    const float length = 6; /* length of the mask's nine numbers as a vector */
     const size_t middle = l->order[1] * l->columns + column;
     double mean = 0;
     float sum = 0;

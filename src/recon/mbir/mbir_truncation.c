@@ -13,7 +13,7 @@
 /* A view's rays that hit the volume, and those on either side of it that do not. */
 enum { LEFT, MET, RIGHT, PARTS };
 typedef struct part {
-    double sum, size; /* of y, of |y| */
+    double sum, size; /* sums of y and of |y| */
     double step;      /* squares of differences between columns */
     uint64_t count, steps;
 } part;

@@ -13,10 +13,10 @@
 typedef struct on_cpu {
     const qb__projection *p;
     int threads;
-    size_t value_bytes; /* of a pixel in the file */
+    size_t value_bytes; /* bytes of a pixel in the file */
     /* while running */
     const qb_env *env;
-    float *sums; /* of the current block of views */
+    float *sums; /* sums of the current block of views */
 } on_cpu;
 
 /* ---- cost of a cut ---- */

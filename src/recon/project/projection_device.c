@@ -13,7 +13,7 @@
 
 typedef struct on_device {
     const qb__projection *p;
-    size_t value_bytes; /* of a pixel in the file */
+    size_t value_bytes; /* bytes of a pixel in the file */
     qb__joseph_problem problem;
     qb__device_pick pick;
     /* while running */

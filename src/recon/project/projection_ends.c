@@ -30,12 +30,12 @@ static double rows_beyond(const qb__projection *p, const qb_geometry_info *about
     const double rows = (double)p->scan.rows, pitch = about->field_height / rows;
     const double outer = side * about->field_z + 0.5 * (rows - 1) * pitch;
     const double last = side * p->grid.offset[2] + 0.5 * (double)(p->grid.n[2] - 1) * p->grid.voxel[2];
-    const double ROUNDING = 0.02; /* in rows */
+    const double ROUNDING = 0.02; /* tolerance in rows */
     return pitch > 0 ? fmin(ceil((outer - last) / pitch - ROUNDING), rows) : 0;
 }
 
 qb_status qb__projection_ends(const qb__projection *p, const qb_env *env) {
-    const double PART = 0.02; /* of the middle slice */
+    const double PART = 0.02; /* share of the middle slice */
     const size_t columns = p->grid.n[0], last = p->grid.n[2] - 1;
     qb_geometry_info about = {.struct_size = sizeof about};
     void *raw = NULL;

@@ -41,12 +41,12 @@ typedef struct qb__icd_settings {
     qb__icd_weighting weighting;
     double sigma_y;      /* weights are divided by its square */
     bool positive, skip; /* keep voxels >= 0; skip zeros among zeros in two sweeps of three */
-    double radius;       /* in voxels: voxels farther than this from the centre of the grid stay 0 */
+    double radius;       /* radius in voxels: voxels farther than this from the centre of the grid stay 0 */
     int equits;          /* maximum; an equit is one update per voxel */
     /* stop if voxels change by less than this share of their mean and the forecast decrease of the cost is smaller; 0 =
      * never */
     double stop;
-    uint64_t seed;            /* of the order of tiles */
+    uint64_t seed;            /* seed of the order of tiles */
     bool supervoxels;         /* CPU: one slice after another, each by all threads (icd_bands.h) */
     const qb__icd_halo *halo; /* neighbouring slices on other ranks; NULL = none */
 } qb__icd_settings;

@@ -11,7 +11,7 @@
 
 typedef struct around {
     const qb__icd_lanes *s;
-    size_t group, lane;          /* of the last slice */
+    size_t group, lane;          /* group and lane of the last slice */
     const float *before, *after; /* neighbours of the lanes of the first group, and of that group */
 } around;
 

@@ -16,7 +16,7 @@ typedef struct qb__icd_lanes {
     qb__pool *pool;
     size_t slices, groups, row; /* row: floats of a view with all lanes */
     bool joined;                /* slices are neighbours in the prior */
-    double pull;                /* that of the settings, for these weights */
+    double pull;                /* pull of the settings, for these weights */
     uint8_t *inside;
     uint32_t *pixels; /* inside pixels, by tile */
     size_t *tile;     /* [tiles + 1] start of each tile */

@@ -175,8 +175,9 @@ typedef struct qb__scan_parts {
     double energy, distance;    /* keV; mm from the object to the detector; 0: not stated */
     char beam_unset[450];       /* why the stated energy or distance cannot be used; "" */
     double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
-    bool detector_stated;       /* detector[] is: mm from the principal ray to its middle along u and v, */
-    double detector[3];         /* and degrees by which it is turned in its plane */
+    bool detector_stated;       /* detector[] has values from the file */
+    /* offset in mm along u and v from the principal ray to the detector's middle, and its roll in degrees */
+    double detector[3];
     char pixel_from[160];
     double center;
     bool center_holds;  /* same meaning as in qb_scan_info */

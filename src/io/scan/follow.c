@@ -72,7 +72,7 @@ static qb_status parse(follow *f) {
 /* ---- what is there ---- */
 
 static void note_last(follow *f, const qb__source *source) {
-    const char *to = strstr(source->files, " to "); /* for a series: the position of its last file's name */
+    const char *to = strstr(source->files, " to "); /* a series: position of the name of its last file */
     char name[NAME];
     char *folder = qb__is_folder(f->path) ? qb__strdup(f->path) : qb__folder_of(f->path);
     f->last_name[0] = 0;

@@ -84,7 +84,7 @@ static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
     qb__free(text);
     if (status != QB_OK) return status;
     scan->parts.angle_count = scan->stored;
-    scan->parts.unit_wrong[0] = 0; /* of those that are replaced */
+    scan->parts.unit_wrong[0] = 0; /* this message is about the file's angles, which are replaced */
     snprintf(scan->parts.angles_from, sizeof scan->parts.angles_from, "--angles %.70s%s%.75s", options->angles,
              *said.how ? ", " : "", said.how);
     if (*said.doubt) qb__note(&scan->parts.notes, "%s", said.doubt);

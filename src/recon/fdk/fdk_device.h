@@ -29,7 +29,7 @@ typedef struct qb__fdk_ring {
  * numbers to line integrals, and these to rows. */
 typedef struct qb__fdk_made {
     qb__queue *queue;
-    qb__device_filter *filter; /* of made rows or raw numbers; NULL: the CPU filters */
+    qb__device_filter *filter; /* filters rows that were made, or raw values; NULL: the CPU filters */
     size_t first_row;          /* first detector row that is prepared */
     size_t views;
     qb__device_filter *prepare;

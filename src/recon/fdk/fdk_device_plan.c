@@ -140,8 +140,8 @@ void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
              gpu->cpu_filter ? gpu->cpu_filter : "");
     qb__fact_truth(facts, "folded", qb__fdk_paired(cut));  /* slabs have mirrored slices */
     qb__fact_truth(facts, "rows_kept", qb__fdk_kept(cut)); /* filtered rows are kept on the device for all slabs */
-    if (qb__fdk_lead(cut) > 1)
-        qb__fact_number(facts, NULL, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
+    /* slices of the thinner slabs after the first */
+    if (qb__fdk_lead(cut) > 1) qb__fact_number(facts, NULL, "slices_after_first", (double)cut->thickness);
     qb__fact_number(facts, NULL, "pieces_per_chunk",
                     (double)qb__fdk_gpu_pieces(gpu, cut)); /* pieces in which a slab is downloaded */
     qb__fact_text(facts, "filtered_by", facts->filter_device);

@@ -83,7 +83,7 @@ static const char *redundancy_name(qb_redundancy kind) {
 /* Rows must be level before they are filtered: turned ones are resampled, and bent ones flattened. */
 static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     const qb_geometry *real = fdk->real;
-    const double MOST = 20; /* at 10 the values are 2 % off */
+    const double MOST = 20; /* largest roll in degrees; at 10 degrees the values are 2 % off */
     double drift = qb__virtual_detector_drift(real);
     qb_resample wish = fdk->options->resample;
     if (real->radius > 0 && wish == QB_RESAMPLE_NEVER)

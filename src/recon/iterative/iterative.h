@@ -34,9 +34,9 @@ typedef struct qb__iterative {
     bool looked;        /* begin() has run */
     size_t ranks, rank; /* ranks that share the views; this one */
     size_t view_grain;  /* a rank's views are a multiple of this */
-    qb_grid grid;       /* that is solved for: */
-    qb_grid asked;      /* what is kept, and */
-    size_t beyond[2];   /* slices before and after it */
+    qb_grid grid;       /* grid of the unknowns, which may be higher than `asked` */
+    qb_grid asked;      /* grid of the volume that is kept */
+    size_t beyond[2];   /* slices of `grid` before and after `asked` */
     bool alone;         /* no such slices are wanted; set before it is decided */
     bool *lost;         /* [slices that are kept] hardly measured; NULL: none */
     qb_projector *projector;

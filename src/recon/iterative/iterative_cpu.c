@@ -17,8 +17,8 @@ typedef struct on_cpu {
     int threads;
     size_t views; /* views of this rank */
     /* while running */
-    float *x;     /* that adjoint() makes, */
-    qb__run some; /* of these views */
+    float *x;     /* image into which adjoint() back-projects */
+    qb__run some; /* views that are back-projected now */
     qb_env quiet; /* projection says how far it is, view by view: that is not how far the solver is */
     float *block;
 } on_cpu;

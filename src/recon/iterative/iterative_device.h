@@ -11,7 +11,7 @@ typedef struct qb__iterative_on_device {
     int threads;
     qb__joseph_problem problem; /* problem with all views */
     qb__device_pick pick;
-    bool apart; /* by parts: */
+    bool apart; /* projected in parts, `slabs`, because the device cannot hold all */
     qb__iterative_slabs slabs;
     struct {
         size_t views; /* views of a block */

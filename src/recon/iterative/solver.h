@@ -36,7 +36,7 @@ typedef struct qb__linear {
     size_t all_views;
     const size_t *all_subset;
     size_t aligned;    /* `first` must be a multiple of this; 0 = 1 */
-    size_t most_views; /* that y of these calls has room for; 0: all */
+    size_t most_views; /* most views that the vector y of these calls can hold; 0: all */
     /* Numbers of the host into a vector: [view][row][column] of the whole scan in its own order, or a volume [z][y][x] of what is kept.
      * Slices beyond it become as the last ones, with `only_kept` NaN. Into unknowns that are not spilled, while at most one more does not. */
     qb_status (*load)(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector);

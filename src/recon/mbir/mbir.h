@@ -16,7 +16,7 @@ typedef struct qb__mbir_sigmas {
     size_t left_out, of; /* line integrals above the limit, and all that were checked */
     double rms, weight;  /* rays that hit the object: rms of w^1/2 y times sqrt(voxel / pixel), and mean weight */
     double noise;        /* noise of w^1/2 y, from differences of neighbours; 0: none found, or not computed */
-    bool met;            /* at least one ray hits the object; otherwise sigmas cannot be computed */
+    bool met;            /* a ray hits the object; otherwise sigmas cannot be computed */
 } qb__mbir_sigmas;
 /* The limit above which a line integral counts as an outlier, from every `step`-th of some lines: five times their 99.5th
  * percentile, at least 25 (one photon of 7e10 passes). No value of a clean scan is larger, whatever its units, if the object covers

@@ -9,7 +9,7 @@
 typedef struct qb__mbir_keep {
     struct qb__mbir_cone *cone;
     qb__comm *comm;     /* communicator of all ranks; NULL: one process */
-    const float *lines; /* that are solved for, of so many views */
+    const float *lines; /* line integrals to solve for, of `views` views */
     size_t views;
     const char *kernel;
     char *job; /* same meaning as in qb__checkpoint_slab; NULL: not needed yet */

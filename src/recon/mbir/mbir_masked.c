@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/status.h"
 
-enum { SAMPLE = 1 << 19 }; /* at least a third of as many values decide the usual size */
+enum { SAMPLE = 1 << 19 }; /* about this many values, or at least a third as many, decide the usual size */
 
 typedef struct finding {
     const float *lines;

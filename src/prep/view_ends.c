@@ -37,9 +37,10 @@ static qb_status read_views(qb__ends_look *l) {
         const size_t view = i < l->near ? i : n - 1 - (i - l->near);
         for (size_t r = 0; r < l->rows; r++) {
             float *out = l->read + (i * l->rows + r) * l->bins;
-            const qb_status status = qb_scan_read(l->scan, view, view + 1, l->row[r], l->row[r] + 1, l->raw);
+            const char *raw;
+            const qb_status status = qb__view_lines_read(&l->lines, view, r, &raw);
             if (status != QB_OK) return status;
-            qb__prep_row(&l->prep, view, l->row[r] - l->first, l->raw, l->wide, &counts);
+            qb__prep_row(&l->prep, view, l->row[r] - l->first, raw, l->wide, &counts);
             for (size_t b = 0; b < l->bins; b++) {
                 double sum = 0;
                 for (size_t c = b * l->bin; c < (b + 1) * l->bin; c++) sum += (double)l->wide[c];
@@ -181,7 +182,7 @@ qb_status qb__view_ends_find(qb_scan *scan, const qb__prepare *prepare, const qb
     QB__TRY(qb__alloc(columns, sizeof *l.wide, &l.wide));
     QB__TRY(qb__alloc(size, sizeof *l.slope, &l.slope));
     for (int i = 0; i < QB__ENDS_SCRATCH; i++) QB__TRY(qb__alloc(size, sizeof **l.part, &l.part[i]));
-    QB__TRY(qb__alloc(columns, qb_dtype_size(l.info->dtype), &l.raw));
+    QB__TRY(qb__view_lines_create(scan, l.row, l.rows, &l.lines));
     QB__TRY(read_views(&l));
     if (!views_change(&l)) goto out;
     qb__ends_measure m = {0};
@@ -198,7 +199,7 @@ out:
     qb__free(l.wide);
     qb__free(l.slope);
     for (int i = 0; i < QB__ENDS_SCRATCH; i++) qb__free(l.part[i]);
-    qb__free(l.raw);
+    qb__view_lines_destroy(&l.lines);
     return status;
 }
 

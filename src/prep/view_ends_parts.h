@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "io/scan/scan.h"
 #include "prep/prepare.h"
+#include "prep/view_lines.h"
 
 /* Only for view_ends*.c. */
 
@@ -34,7 +34,7 @@ typedef struct qb__ends_look {
     float *slope;                  /* [rows][bins] derivative by the column */
     float *part[QB__ENDS_SCRATCH]; /* [rows][bins] scratch */
     size_t from, to;               /* bins that both see */
-    char *raw;
+    qb__view_lines lines;
 } qb__ends_look;
 
 /* Differences of the ends: mean squares, and products of differences without a common view. */

@@ -17,6 +17,7 @@
 #include "prep/view_closing.h"
 #include "prep/view_flips.h"
 #include "prep/view_jumps.h"
+#include "prep/view_lines.h"
 
 enum {
     ROWS = 3,
@@ -61,7 +62,7 @@ typedef struct steps {
     qb__view_closing closing;
     qb__view_flips flips;
     qb__view_jumps jumps;
-    char *raw;
+    qb__view_lines lines;
 } steps;
 
 static int by_angle(const void *a, const void *b) {
@@ -117,9 +118,10 @@ static qb_status read_view(steps *s, size_t view, double *noise) {
     qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
     for (size_t r = 0; r < s->rows; r++) {
         float *out = s->now + r * s->bins;
-        const qb_status status = qb_scan_read(s->scan, view, view + 1, s->row[r], s->row[r] + 1, s->raw);
+        const char *raw;
+        const qb_status status = qb__view_lines_read(&s->lines, view, r, &raw);
         if (status != QB_OK) return status;
-        qb__prep_row(&s->prep, view, s->row[r] - s->first, s->raw, s->line, &counts);
+        qb__prep_row(&s->prep, view, s->row[r] - s->first, raw, s->line, &counts);
         if (noise) *noise += noise_of(s->line, columns, s->spread);
         mean_of_bins(s, out);
     }
@@ -315,7 +317,7 @@ qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const d
     QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.nothing, &s.nothing));
     QB__TRY(qb__alloc(ANCHORS * s.rows * s.bins, sizeof *s.anchor, &s.anchor));
     QB__TRY(qb__alloc(s.rows * s.bins, sizeof *s.last, &s.last));
-    QB__TRY(qb__alloc(columns, qb_dtype_size(s.info->dtype), &s.raw));
+    QB__TRY(qb__view_lines_create(scan, s.row, s.rows, &s.lines));
     QB__TRY(qb__view_jumps_begin(&s.jumps, n, s.rows, s.bins));
     QB__TRY(choose_ends(&s, circle));
     QB__TRY(qb__view_flips_create(s.rows, s.bins, &s.flips));
@@ -341,6 +343,6 @@ out:
     qb__free(s.change);
     qb__free(s.nothing);
     qb__free(s.last);
-    qb__free(s.raw);
+    qb__view_lines_destroy(&s.lines);
     return status;
 }

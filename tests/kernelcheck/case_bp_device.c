@@ -141,7 +141,7 @@ static bool accurate(const trial *t, const pass *p, rng *r, bool quick, outcome 
     size_t budget = quick ? 300000 : 2000000, samples = budget / s->problem.views + 1;
     if (samples > 2 * voxels) samples = 2 * voxels;
     /* The weights are the same in all slices, and so are their errors. */
-    errors e = {.distinct = nx * ny, .views = s->problem.views};
+    errors e = {.distinct = scan_independent(s, nx, ny), .views = s->problem.views};
     for (size_t i = 0; i < voxels; i++)
         if (!isfinite(p->out[i])) {
             snprintf(o->why.s, sizeof o->why.s, "voxel %zu,%zu,%zu was left out", i % nx, i / nx % ny, i / nx / ny);

@@ -134,7 +134,7 @@ static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     const size_t pixels = (t->x1 - t->x0) * (t->y1 - t->y0);
     size_t samples = qb__smaller(2 * pixels * t->slices, budget / s->problem.views + 1);
     /* The weights are the same in all slices, and so are their errors. */
-    errors e = {.distinct = pixels, .views = s->problem.views};
+    errors e = {.distinct = scan_independent(s, t->x1 - t->x0, t->y1 - t->y0), .views = s->problem.views};
     for (size_t i = 0; i < samples; i++) {
         size_t x = t->x0 + rng_below(r, t->x1 - t->x0), y = t->y0 + rng_below(r, t->y1 - t->y0);
         unsigned z = (unsigned)rng_below(r, t->slices);

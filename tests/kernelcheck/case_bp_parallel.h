@@ -24,9 +24,12 @@ double scan_reference(const scan *s, qb_interp interp, unsigned slice, size_t x,
 /* Random angles, pitch, shifts and region of interest; coordinates exactly on columns and ties too. */
 void scan_aim(rng *r, scan *s);
 
+/* The number of independent errors among nx x ny pixels. */
+size_t scan_independent(const scan *s, size_t nx, size_t ny);
+
 /* Errors of sampled voxels, in units of the noise. */
 typedef struct errors {
-    size_t distinct, views; /* sampled voxels whose errors are independent; of the problem */
+    size_t distinct, views; /* independent errors among the sampled voxels; views of the problem */
     double error2, norm2, worst;
     size_t samples, seen; /* all; that some view reaches: the others tell nothing */
 } errors;

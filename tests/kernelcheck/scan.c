@@ -82,6 +82,16 @@ void scan_aim(rng *r, scan *s) {
     }
 }
 
+/* The mean square error of n pixels is that of V views, each with the roundings of c columns: it scatters as that of
+ * V^2 / sum(1 / c) independent errors. A view along an axis has one column for all pixels of a line. */
+size_t scan_independent(const scan *s, size_t nx, size_t ny) {
+    const size_t views = s->problem.views;
+    double shared = 0;
+    for (size_t v = 0; v < views; v++)
+        shared += 1 / ((s->ax[v] != 0 ? (double)nx : 1) * (s->ay[v] != 0 ? (double)ny : 1));
+    return (size_t)fmax(1, fmin((double)views * (double)views / shared, (double)nx * (double)ny));
+}
+
 void errors_add(errors *e, double got, double want) {
     double error = fabs(got - want);
     e->error2 += error * error;

@@ -51,7 +51,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     cJSON_AddNumberToObject(plan, "ring_slots", cut->slots);
     cJSON_AddNumberToObject(plan, "start_seconds", qb__idle(r) ? 0 : qb__chosen(r)->offer.start);
     qb__describe_cost(plan, &r->volume, r->pick.memory, qb__reconstruction_forecast(r, plan));
-    qb__job_add_warnings(&r->job, plan); /* of the text; in provenance they stand beside the plan */
+    qb__job_add_warnings(&r->job, plan); /* warnings of the printed plan; provenance has its own list */
     cJSON_Delete(r->job.plan);
     r->job.plan = plan;
     cJSON_free(r->job.plan_text);

@@ -120,7 +120,7 @@ static qb_status keep(void *user, const qb_slab *slab) {
 
 static qb_status plan(draft *d, qb_job **job) {
     const qb__reconstruction *r = d->r;
-    const qb__request request = {.scan = (qb_scan *)r->job.scan, /* of the request */
+    const qb__request request = {.scan = (qb_scan *)r->job.scan,
                                  .input = r->input,
                                  .more = r->task.more,
                                  .read = r->job.inputs.also[1],

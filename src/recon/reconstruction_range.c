@@ -33,7 +33,7 @@ qb_status qb__range_of_volume(const qb__reconstruction *r, qb__planner *planner,
     QB__TRY(qb__alloc(QB__VALUE_BINS, sizeof *bins, &bins));
     QB__TRY(copy_options(r, &options));
     const qb_output_options output = {.output = "/dev/null", .dtype = QB_F32, .slab = count, .slab_user = bins};
-    const qb__request request = {.scan = (qb_scan *)r->job.scan, /* of the request */
+    const qb__request request = {.scan = (qb_scan *)r->job.scan,
                                  .input = r->input,
                                  .more = r->task.more,
                                  .read = r->job.inputs.also[1],

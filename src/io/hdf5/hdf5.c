@@ -149,7 +149,7 @@ qb_status qb__h5_open(const char *path, hid_t *file) {
     hid_t access = small_index();
     *file = H5Fopen(path, H5F_ACC_RDONLY, access);
     status = *file >= 0 ? QB_OK : open_failed(path, bytes);
-    /* as detectors write files that others read at the same time */
+    /* detectors write such files while others read them */
     if (status != QB_OK && strstr(qb_detail(), "is being written")) {
         *file = H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
         if (*file >= 0) status = QB_OK;

@@ -11,7 +11,7 @@
 typedef struct sweep {
     qb_writer *writer;
     qb__series_put *put;
-    size_t first, end, images; /* of all, of a piece */
+    size_t first, end, images; /* all images; images of one piece */
     const char *data;
 } sweep;
 

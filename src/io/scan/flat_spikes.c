@@ -13,7 +13,7 @@
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
 
-enum { VIEWS = 5, ROWS = 32 /* that are compared with views */, NEAR = 2 };
+enum { VIEWS = 5, ROWS = 32 /* rows that are compared with views */, NEAR = 2 };
 
 typedef struct flat_look {
     qb_scan *scan;

@@ -12,10 +12,10 @@
 #include "quickbeam/io.h"
 
 enum {
-    TILE = 64 /* pixels at most whose frames stay in a core's own memory: */,
-    VALUES = 1 << 16 /* of these */,
-    BLOCK = 64 << 20 /* bytes of stored numbers at once, */,
-    PACKED = 256 << 20 /* and where a row cannot be read without others */
+    TILE = 64 /* most pixels whose frames are sorted together */,
+    VALUES = 1 << 16 /* most numbers of those, so that they stay in a core's cache */,
+    BLOCK = 64 << 20 /* bytes of stored numbers read at once */,
+    PACKED = 256 << 20 /* the same, for a file that cannot give a row without others */
 };
 
 typedef struct middle {

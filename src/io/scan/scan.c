@@ -49,7 +49,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->rows = scan->sinogram ? source->shape[0] : source->shape[1];
     info->columns = source->shape[2];
     info->beam = source->beam;
-    info->dtype = source->dtype; /* of a bin's sum or mean float32 */
+    info->dtype = source->dtype; /* the sum or mean of a bin is float32 */
     info->cache_bytes = qb__source_held(source);
     info->chunk_rows = source->chunk[scan->sinogram ? 0 : 1];
     if (info->chunk_rows > info->rows) info->chunk_rows = info->rows;

@@ -60,8 +60,8 @@ struct qb_scan {
     char refused[400];          /* why no method may use it; "": they may */
     qb__digest *digests;        /* digests of the jobs that read it */
     qb__scan_door *door;        /* NULL: rows are handed out as they are stored */
-    qb__scan_door
-        *filtered;     /* of a job's own scan, behind `door`: float32, whatever is stored (prep/phase.h); NULL: none */
+    /* a job's own scan: filters what `door` hands out, as float32 whatever is stored (prep/phase.h); NULL: none */
+    qb__scan_door *filtered;
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
 };
 

@@ -19,7 +19,7 @@
 #include "quickbeam/geometry.h"
 
 typedef struct view {
-    double number, rows, columns, high, wide, bits, sign; /* of the detector; of the stored image */
+    double number, rows, columns, high, wide, bits, sign; /* rows, columns: detector; high, wide: stored image */
     double pitch[2], phi, z, rho, distance, central[2];
     double shift_phi, shift_z, shift_rho;
     double slope, intercept;

@@ -76,7 +76,7 @@ qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew
             status =
                 qb__half_fan_of_views(fbp->info->views, fbp->info->angles, fbp->info->columns, column, column, &fan);
         if (status != QB_OK) return status;
-        *anew = fan.off_center; /* for less than a turn the advice depends on it */
+        *anew = fan.off_center; /* the advice for less than a turn depends on it */
     }
     return *anew ? QB_OK : qb__fbp_aim(fbp, fbp->center);
 }

@@ -95,6 +95,6 @@ static inline size_t qb__fbp_up_slice(const qb__fbp *fbp) {
 /* fbp_device_roll.c: the CPU's stage before the upload where rows are resampled; its slots, page-locked, hold
  * float [slice][view][column]. */
 qb__stage qb__fbp_device_roll(qb__fbp_devices *gpu, const qb__cut *cut, qb__slot_maker maker);
-size_t qb__fbp_device_scratch(const qb__fbp_devices *gpu, const qb__cut *cut); /* of a thread, for it */
+size_t qb__fbp_device_scratch(const qb__fbp_devices *gpu, const qb__cut *cut); /* bytes of scratch per thread */
 
 #endif

@@ -197,7 +197,7 @@ out:
  * do not apply. */
 static qb_status bound_rows(qb__fbp *fbp) {
     double weight = 0, bound = qb__prep_bound(fbp->info->quantity, fbp->prep);
-    size_t most = fbp->grid.n[2] + QB__BP_PARALLEL_MOST_LANES; /* of any pass, lanes padded */
+    size_t most = fbp->grid.n[2] + QB__BP_PARALLEL_MOST_LANES; /* slices of a pass, at most, with padding lanes */
     const char *filter = fbp->options->filter;
     if (!isfinite(bound) || access(filter, F_OK) == 0) return QB_OK;
     qb_status status = qb__alloc(most, sizeof *fbp->largest, &fbp->largest);

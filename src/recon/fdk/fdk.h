@@ -27,8 +27,8 @@ static inline unsigned qb__fdk_schedule(bool paired, size_t lead) { return (unsi
  * the scan into blocks of views; a chunk is one block's detector rows that one slab needs. All blocks
  * of a slab come before the next slab. */
 typedef struct qb__fdk_window {
-    size_t z0, z1;           /* of a slab, in the order of its cut; of one of its parts: slices */
-    qb__bp_cone_window rows; /* filtered ones that it needs */
+    size_t z0, z1;           /* a slab: positions in the order of its cut; a part of a slab: slices */
+    qb__bp_cone_window rows; /* filtered rows that it needs */
     qb__rows raw;            /* detector rows these are made of: others when views are resampled */
 } qb__fdk_window;
 
@@ -129,8 +129,8 @@ qb_status qb__fdk_range(void *plan, const qb__running *run, double *low, double 
  * of `turns`, one from each range. */
 void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge, size_t turns);
 qb_status qb__fdk_transpose(void *plan, const qb__transposing *t); /* fdk_transpose.c */
-void qb__fdk_delegate_reading(qb__fdk *fdk, bool left);            /* to the engine, which has opened */
-/* Of the cut in hand: windows of a slab that are back-projected, two where it is folded. Returns how many. */
+void qb__fdk_delegate_reading(qb__fdk *fdk, bool left);            /* from now on the engine reads the scan */
+/* Windows of a slab of the current cut that are back-projected: two if mirrored slabs are paired. Returns the number. */
 size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need);
 /* Room for the windows of all ranks. */
 qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env);

@@ -9,7 +9,7 @@
 typedef struct qb__fdk_on_cpu {
     const qb__fdk *fdk;
     qb__fdk *plan; /* the same as fdk, writable: its windows belong to the current cut */
-    /* of the current cut */
+    /* the following values belong to the current cut */
     size_t view_bytes; /* largest size of a packed view */
     size_t sent_bytes; /* largest size of a view packed for all rows of ranks; without ranks view_bytes */
     double slices;     /* slices of all slabs, weighted by the kernel's speed */

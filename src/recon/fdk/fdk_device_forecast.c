@@ -122,12 +122,12 @@ static double streaming(const qb__fdk_gpu *gpu, const qb__cut *cut, const spans 
     const double all = (double)qb__run_count(cut->all_slices), even = 1 / (double)cut->slabs;
     const double first = qb__fdk_lead(cut) > 1 ? (double)cut->slices / all : even,
                  last = qb__fdk_lead(cut) > 1 ? (double)cut->thickness / all : even;
-    const double in = qb__fdk_kept(cut) ? 1 : first; /* of all rows, with the first slab */
+    const double in = qb__fdk_kept(cut) ? 1 : first; /* share of the rows that come in before the first slab */
     const double begin = at_once(gpu, in, 0, s, first * s->project),
                  rest = at_once(gpu, 1 - in, 1 - last, s, (1 - first) * s->project);
     const double piece =
         fmax(s->down, s->write) +
-        fmin(s->down, s->write) / (double)qb__fdk_gpu_pieces(gpu, cut); /* of the last slab, in pieces */
+        fmin(s->down, s->write) / (double)qb__fdk_gpu_pieces(gpu, cut); /* the last slab is written in pieces */
     const double block = (s->read + s->up + s->filter) * in / (double)cut->blocks;
     return block + begin + rest + last * piece;
 }

@@ -16,7 +16,8 @@ void qb__fdk_turn_matrix(const qb_tool_plane *plane, double m[12]) {
     for (int i = 0; i < 3; i++) {
         const int j = (i + 1) % 3, k = (i + 2) % 3;
         way[0][i] = right[i], way[1][i] = down[i], way[3][i] = at[i];
-        way[2][i] = right[j] * down[k] - right[k] * down[j]; /* of the one slice: any that lies across */
+        way[2][i] =
+            right[j] * down[k] - right[k] * down[j]; /* the plane has one slice: any direction across it serves */
     }
     for (double *row = m; row < m + 12; row += 4) {
         const double x = row[0], y = row[1], z = row[2];

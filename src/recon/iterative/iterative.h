@@ -40,7 +40,7 @@ typedef struct qb__iterative {
     bool alone;         /* no such slices are wanted; set before it is decided */
     bool *lost;         /* [slices that are kept] hardly measured; NULL: none */
     qb_projector *projector;
-    /* of the current cut */
+    /* the current cut of the work */
     qb__cut cut;
 } qb__iterative;
 

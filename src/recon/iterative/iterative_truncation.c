@@ -13,7 +13,7 @@ static const double least = 0.02, least_strong = 0.001;
 
 typedef struct sums {
     double all, square, size; /* sums of y, y^2 and |y| over all rays */
-    /* of y: rays that hit no voxel, and those of them that an object attenuates for certain */
+    /* sums of y over rays that hit no voxel, and over those of them that an object certainly attenuates */
     double outside, strong;
 } sums;
 

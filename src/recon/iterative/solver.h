@@ -101,8 +101,8 @@ typedef struct qb__solved {
     /* TV, at the end; else NAN: the gap over the objective; the weight of the variation; the weighted rms of A x - b; and
      * lambda in units of what such noise does to a voxel. */
     double gap, lambda, noise, strength;
-    double rest; /* MBIR: by how much the cost is forecast to fall further, as a share of it; */
-    double more; /* and after how many more iterations that is next to nothing */
+    double rest; /* MBIR: forecast of how much the cost will still fall, relative to it */
+    double more; /* MBIR: forecast number of iterations until nothing remains of that */
 } qb__solved;
 
 /* A solver: x comes in as the start (zeros) and goes out as the answer; b is used up. `trace` is

@@ -62,7 +62,7 @@ typedef struct qb__icd_slicewise {
     size_t *order;          /* [count] */
     qb__icd_ranked *ranked; /* [count] */
     double *cost;           /* [views + count] */
-    /* of the current pass */
+    /* state of the current pass */
     qb__icd_single *now;
     const size_t *list; /* SuperVoxels of the batch */
     size_t listed;

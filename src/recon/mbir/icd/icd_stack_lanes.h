@@ -27,7 +27,7 @@ typedef struct qb__icd_lanes {
     /* With neighbours on other ranks: the neighbours of lane 0 of the first group and of the last slice's lane, with
      * all their lanes. */
     float *edge[2], *swapped; /* [pixel][16]; [4][count] for qb__icd_swap */
-    /* of the current sweep */
+    /* state of the current sweep */
     size_t *order;
     qb__icd_moved *moved; /* [group] */
     const bool *still;    /* [group] has stopped */

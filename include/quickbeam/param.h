@@ -54,8 +54,8 @@ typedef struct qb_param {
  *
  *     qb_fbp_options options = {.center = "511.5", .checkpoint = QB_ZERO};  // no notes for --resume
  *
- * Every struct begins with `size_t struct_size`, its size in bytes when the caller was compiled; qb_params_init sets it.
- * Later versions of the library append fields; struct_size tells which fields the caller has, the others have their
+ * Every struct begins with `size_t struct_size`, its size in bytes when the caller was compiled; qb_params_init sets
+ * it. Later versions of the library append fields; struct_size tells which fields the caller has, the others have their
  * defaults. 0 means the fields of the first version with the library's soname.
  *
  * QB_BAD_ARGUMENT for a value that qb_param_set would refuse (not a number, out of range, not a member of the enum),

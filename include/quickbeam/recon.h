@@ -250,8 +250,8 @@ QB_API qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const q
 QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                              const qb_fdk_options *options, const qb_output_options *output, const char *command,
                              const qb_env *env, qb_job **job);
-/* qb_sirt_plan and those of the other solvers: of any geometry; NULL: a parallel beam of the scan's own angles and pixels.
- * All line integrals and a few volumes are held: QB_BAD_ARGUMENT, with how much, when env allows less. The
+/* qb_sirt_plan and those of the other solvers: of any geometry; NULL: a parallel beam of the scan's own angles and
+ * pixels. All line integrals and a few volumes are held: QB_BAD_ARGUMENT, with how much, when env allows less. The
  * report says how residual |A x - b| / |b| and change fell. */
 #define QB_SOLVER_PLAN(name, summary, example)                                                                         \
     QB_API qb_status qb_##name##_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,         \
@@ -259,13 +259,13 @@ QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const q
                                       const char *command, const qb_env *env, qb_job **job);
 QB_SOLVERS(QB_SOLVER_PLAN)
 #undef QB_SOLVER_PLAN
-/* Model-based reconstruction of a parallel beam (geometry NULL) or any geometry of the scan's views, rows and columns, which must outlive
- * the job. Rows that stay in their planes are fans, slices each; else slices, roi and what only a coordinate descent has are
- * QB_BAD_ARGUMENT. With a prior between slices the whole stack is held, with line integrals, errors and
- * weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on their own pass in slabs. What is NaN or
- * infinite, or of a pixel whose flat is dead, counts as not measured: it weighs nothing. QB_BAD_INPUT for a slice of which
- * nothing was measured, and for weights that are negative, no numbers or all zero. The report tells equits, change and
- * cost, and of slabs how much was not measured. */
+/* Model-based reconstruction of a parallel beam (geometry NULL) or any geometry of the scan's views, rows and columns,
+ * which must outlive the job. Rows that stay in their planes are fans, slices each; else slices, roi and what only a
+ * coordinate descent has are QB_BAD_ARGUMENT. With a prior between slices the whole stack is held, with line integrals,
+ * errors and weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on their own pass in slabs. What is
+ * NaN or infinite, or of a pixel whose flat is dead, counts as not measured: it weighs nothing. QB_BAD_INPUT for a
+ * slice of which nothing was measured, and for weights that are negative, no numbers or all zero. The report tells
+ * equits, change and cost, and of slabs how much was not measured. */
 QB_API qb_status qb_mbir_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                               const qb_mbir_options *options, const qb_output_options *output, const char *command,
                               const qb_env *env, qb_job **job);

@@ -35,8 +35,8 @@ typedef enum qb_flat_fields {
     QB_FLATS_PCA
 } qb_flat_fields;
 
-/* How frames of flats, or of darks, of one time become one: their mean without single values that lie far from all others of their
- * pixel, their plain mean, or their median. */
+/* How frames of flats, or of darks, of one time become one: their mean without single values that lie far from all
+ * others of their pixel, their plain mean, or their median. */
 typedef enum qb_field_average { QB_AVERAGE_ROBUST, QB_AVERAGE_MEAN, QB_AVERAGE_MEDIAN } qb_field_average;
 
 /* Which order of an image is reversed: that of its columns (u), its rows (v), or both. */

@@ -30,11 +30,11 @@ QB_API qb_status qb_fbp(const qb_tensor *projections, const double *angles, doub
 QB_API qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry, const qb_tensor *volume,
                         const qb_fdk_options *options, const qb_env *env);
 
-/* qb_sirt and the other solvers of solvers.h, and model-based reconstruction: of line integrals [view][row][column] into
- * volume [z][y][x], float32 or float16. The rays are a parallel beam's (angles, pixel_size and
- * options->center, as in qb_fbp) or those of `geometry` (a fan's for qb_mbir), which makes up for angles and pixel_size:
- * give either angles or geometry, and NULL for the other. With options->prox_array one call of qb_mbir is the proximal map
- * of the data, for plug and play: both arrays of the options may be the volume's. */
+/* qb_sirt and the other solvers of solvers.h, and model-based reconstruction: of line integrals [view][row][column]
+ * into volume [z][y][x], float32 or float16. The rays are a parallel beam's (angles, pixel_size and options->center, as
+ * in qb_fbp) or those of `geometry` (a fan's for qb_mbir), which makes up for angles and pixel_size: give either angles
+ * or geometry, and NULL for the other. With options->prox_array one call of qb_mbir is the proximal map of the data,
+ * for plug and play: both arrays of the options may be the volume's. */
 #define QB_SOLVER_CALL(name, summary, example)                                                                         \
     QB_API qb_status qb_##name(const qb_tensor *projections, const double *angles, double pixel_size,                  \
                                const qb_geometry *geometry, const qb_tensor *volume,                                   \

@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/* The iterative solvers: name, what it is, options for an example. All that bears a solver's name comes from this table: the
- * command's verb, the calls qb_NAME (simple.h) and qb_NAME_plan (recon.h), the options qb_NAME_params and the call in Python. */
+/* The iterative solvers: name, what it is, options for an example. All that bears a solver's name comes from this
+ * table: the command's verb, the calls qb_NAME (simple.h) and qb_NAME_plan (recon.h), the options qb_NAME_params and
+ * the call in Python. */
 #define QB_SOLVERS(ROW)                                                                                                \
     ROW(sirt, "least squares, iteratively: simultaneous iterative reconstruction", "--iterations 200")                 \
     ROW(cgls, "least squares, iteratively: conjugate gradients", "--iterations 20")                                    \

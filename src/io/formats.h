@@ -21,7 +21,8 @@ typedef struct qb__format {
     qb_status (*open)(const char *path, const char *how, qb__source **source);
     /* What open() cannot say: angles, flats, darks. NULL when the format knows only images. */
     qb_status (*scan)(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
-    /* Where each view's source and detector are: a scan whose placed path is itself (qb__scan_parts). NULL: it does not say. */
+    /* Where each view's source and detector are: a scan whose placed path is itself (qb__scan_parts). NULL: it does not
+     * say. */
     qb_status (*geometry)(const char *path, qb_geometry *geometry);
     bool series;                   /* open() also takes folders and patterns of files */
     bool store;                    /* one folder is what a file is of others */
@@ -56,7 +57,8 @@ qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, do
 qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **source);
 qb_status qb__tiff_open(const char *path, const char *how, qb__source **source);
 qb_status qb__npy_open(const char *path, const char *how, qb__source **source);
-/* The same, but integers of 64 bits stand in it as doubles with their bits: *wide is "i" or "u" then, as a character. */
+/* The same, but integers of 64 bits stand in it as doubles with their bits: *wide is "i" or "u" then, as a
+ * character. */
 qb_status qb__npy_open_wide(const char *path, char *wide, qb__source **source);
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source);
 qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source);

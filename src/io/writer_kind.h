@@ -15,8 +15,8 @@ typedef struct qb__writer_location {
     uint64_t offset[QB_PARTS_MOST]; /* offset of the images in each file, if there are few */
 } qb__writer_location;
 
-/* What a format does when it is written. Common to all formats are: the staging folder (publication.h), free space, images by pwrite to
- * data_offset, fsync, the name. Each entry may be NULL. */
+/* What a format does when it is written. Common to all formats are: the staging folder (publication.h), free space,
+ * images by pwrite to data_offset, fsync, the name. Each entry may be NULL. */
 typedef struct qb__writer_kind {
     /* Whether the path stands for files in a folder, which begin() sees to; else there is one, empty
      * and open as writer->fd. */
@@ -35,8 +35,8 @@ typedef struct qb__writer_kind {
     qb_status (*join)(qb_writer *writer, const qb__writer_location *place);
     size_t (*overhead)(const qb_writer *writer); /* bytes besides the images, at most */
     size_t (*each)(const qb_writer *writer);     /* bytes of memory that each thread of a write holds */
-    /* Whether those images, a bit each, are there whole, where there are several files; NULL: they are in writer->fd, which is as long as
-     * that takes. */
+    /* Whether those images, a bit each, are there whole, where there are several files; NULL: they are in writer->fd,
+     * which is as long as that takes. */
     bool (*has)(const qb_writer *writer, const unsigned char *images);
     bool resumes;                    /* an output of one file, or of a series, can be gone on with */
     bool keeps_fields, keeps_angles; /* whether the format holds flats and darks, and angles, of projections */

@@ -41,7 +41,8 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
 size_t qb__system_matrix_bytes(const qb__system_matrix *matrix, qb_mbir_matrix kind, size_t pixels);
 /* Allocate the columns of these pixels, as bytes or floats: QB_NO_MEMORY with the amount and the remedy. */
 qb_status qb__system_matrix_room(qb__system_matrix *matrix, qb_mbir_matrix kind, const uint32_t *pixels, size_t count);
-/* Compute the columns; QB_CANCELLED if the run is cancelled meanwhile. Callers that keep a matrix use qb__matrix_keep (ops/matrix_cache.h). */
+/* Compute the columns; QB_CANCELLED if the run is cancelled meanwhile. Callers that keep a matrix use qb__matrix_keep
+ * (ops/matrix_cache.h). */
 qb_status qb__system_matrix_fill(qb__system_matrix *matrix, const uint32_t *pixels, size_t count, qb__pool *pool);
 /* The `fetch` of qb__icd_problem; its store is the matrix. */
 void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel, const qb__icd_column *column);

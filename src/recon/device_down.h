@@ -24,8 +24,8 @@ size_t qb__down_open_bytes(const qb__down *down);
 /* Open for a device and its queue, for up to `slices` at a time. *convert = NULL if nothing is converted. */
 qb_status qb__down_open(const qb__down *down, qb__device *device, qb__queue *queue, const qb__volume_out *volume,
                         size_t slices, qb__convert **convert);
-/* Copy slices first .. first + count - 1 of `slices`; the call with first = 0 converts all of them. Asynchronous. `convert` may be
- * NULL. */
+/* Copy slices first .. first + count - 1 of `slices`; the call with first = 0 converts all of them. Asynchronous.
+ * `convert` may be NULL. */
 qb_status qb__down_run(const qb__down *down, qb__convert *convert, qb__queue *queue, const qb__memory *from,
                        size_t slices, size_t first, size_t count, void *host);
 /* Add the number of clamped values to the volume's report. Waits for the queue. */

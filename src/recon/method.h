@@ -26,7 +26,8 @@ typedef struct qb__decision {
     bool keep_lost;       /* unmeasured values of prepared rows stay NaN; else they are interpolated */
     qb_pad pad;           /* what continues rows whose ends were not measured; of methods that filter --pad */
     bool slices_are_rows; /* slice i sees detector row row0 + i * row_step and no other */
-    /* [slices], the plan's: nothing that a slice sees was ever measured; NULL: of slices that are rows, the rows' own */
+    /* [slices], the plan's: nothing that a slice sees was ever measured; NULL: of slices that are rows, the rows'
+     * own */
     const bool *lost;
     size_t grain;     /* ranks' shares of slices are multiples of this, since such slices depend on each other; 0 = 1 */
     const char *grid; /* --grid: ROWSxCOLUMNS or "auto"; NULL: the method has no grid of ranks */
@@ -60,8 +61,9 @@ typedef struct qb__transposing {
     qb__device *device; /* device on which the job was computed; NULL: the CPU */
 } qb__transposing;
 
-/* The transpose of a back-projection on t's device, block by block of views, handing each view's [row][column] to `finish` on the
- * pool's threads. *done false, and QB_OK: it is for the CPU, which the geometry or the device's memory asks for. */
+/* The transpose of a back-projection on t's device, block by block of views, handing each view's [row][column] to
+ * `finish` on the pool's threads. *done false, and QB_OK: it is for the CPU, which the geometry or the device's memory
+ * asks for. */
 typedef void qb__finish_view(void *context, size_t view, const float *lines, int worker);
 qb_status qb__transpose_on_device(const qb__transposing *t, const qb__spread_problem *problem, qb__finish_view *finish,
                                   void *context, bool *done);
@@ -87,17 +89,18 @@ typedef struct qb__method {
     /* Before preparation: what is looked for in the scan. *anew: what was found changes what was
      * decided; release() and decide() are called again then. */
     qb_status (*begin)(void *plan, const qb_env *env, cJSON *report, bool *anew);
-    /* After preparation, before streaming: what is found from numbers of the whole scan. Every rank comes here, also one
-     * without slices. */
+    /* After preparation, before streaming: what is found from numbers of the whole scan. Every rank comes here, also
+     * one without slices. */
     qb_status (*measure)(void *plan, const qb__running *run);
     /* The range of integers where the options give none; NULL: they must. */
     qb_status (*range)(void *plan, const qb__running *run, double *low, double *high);
-    /* Before the streaming: what the method's own stages need in this cut. Called again, after a cut that had no room. */
+    /* Before the streaming: what the method's own stages need in this cut. Called again, after a cut that had no
+     * room. */
     qb_status (*open)(void *plan, const qb__cut *cut);
     /* Behind it, before the output gets its name; `set` takes files that are written with it. */
     qb_status (*end)(void *plan, cJSON *report, qb__publication *set);
-    /* The exact transpose of what the streaming makes of line integrals. QB_UNSUPPORTED with the reason for options that are not
-     * linear. NULL: the method is not. */
+    /* The exact transpose of what the streaming makes of line integrals. QB_UNSUPPORTED with the reason for options
+     * that are not linear. NULL: the method is not. */
     qb_status (*transpose)(void *plan, const qb__transposing *t);
     /* The end of every run: releases what measure() found and open() took. `named`: the output has got its name. */
     void (*close)(void *plan, bool named);

@@ -13,8 +13,8 @@ typedef struct qb_tool_plane {
     const volatile sig_atomic_t *gone; /* stop once it is 1; NULL: never */
 } qb_tool_plane;
 
-/* out[lines][points] of the cone-beam volume that qb_fdk_plan() makes of the same arguments, on the CPU; of no region, kernel or mask that
- * the options name. All of the plane must lie in front of every source. */
+/* out[lines][points] of the cone-beam volume that qb_fdk_plan() makes of the same arguments, on the CPU; of no region,
+ * kernel or mask that the options name. All of the plane must lie in front of every source. */
 QB_API qb_status qb_tool_fdk_plane(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                                    const qb_fdk_options *options, const qb_tool_plane *plane, const qb_env *env,
                                    float *out);

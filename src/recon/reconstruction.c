@@ -121,8 +121,8 @@ static void number_images(const qb__reconstruction *r, qb_stack *stack) {
     if (r->task.info && path && qb__mbirct_is_images(path)) stack->first += r->task.info->first_slice;
 }
 
-/* What is held before the first chunk: while the axis is looked for, which is over when the rest begins, and for the range of
- * integers. */
+/* What is held before the first chunk: while the axis is looked for, which is over when the rest begins, and for the
+ * range of integers. */
 static qb_status look_before(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const size_t range = d->range_bytes ? r->held + d->range_bytes(r->plan) : 0,
@@ -324,8 +324,8 @@ static qb_status begin_source_digest(const qb__source *source, qb__digest *diges
     return qb__digest_begin(digest, shape[0], shape[1], shape[2] * qb_dtype_size(source->dtype), 0, shape[1]);
 }
 
-/* Of ranks that share views and all have all rows a line may be read by one in a pass and by another one later. It is in one
- * digest: where a pass reads all lines, that of whom it reads them for; else of whom they are streamed to. */
+/* Of ranks that share views and all have all rows a line may be read by one in a pass and by another one later. It is
+ * in one digest: where a pass reads all lines, that of whom it reads them for; else of whom they are streamed to. */
 static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const qb__share *share = &r->share;
@@ -404,7 +404,8 @@ static void keep_problems(qb__reconstruction *r, const qb__request *request) {
     }
 }
 
-/* Like a cap on memory that nothing takes: a configuration carries it from run to run, so it is said and not refused. */
+/* Like a cap on memory that nothing takes: a configuration carries it from run to run, so it is said and not
+ * refused. */
 static void tell_idle(const qb__reconstruction *r, const qb_env *env) {
     qb__grey_levels window;
     const bool asked = qb__grey_levels_parse(r->output.window, &window) == QB_OK && window.asked;

@@ -23,7 +23,8 @@ typedef struct qb__request {
 
 qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request, const qb_env *env,
                                   qb_job **job);
-/* The same from the arguments of a public call whose rays lie along a geometry, or, with NULL, along the scan's own angles. */
+/* The same from the arguments of a public call whose rays lie along a geometry, or, with NULL, along the scan's own
+ * angles. */
 qb_status qb__reconstruction_plan_along(const qb__method *method, qb_scan *scan, const qb_geometry *geometry,
                                         const qb_prep_options *prep, const void *options,
                                         const qb_output_options *output, const char *command, const qb_env *env,

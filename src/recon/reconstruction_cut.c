@@ -79,8 +79,8 @@ static void take_share(const qb__candidate *c, qb__cut_space *space) {
     space->most = qb__smaller(space->most, qb__round_up(tallest, space->layers.thickness));
 }
 
-/* Once: room for the edges of any cut, and for blocks of views. Pieces of slabs, the last of each shorter, are no more than slabs and
- * slices of slabs that are all as tall as the tallest. */
+/* Once: room for the edges of any cut, and for blocks of views. Pieces of slabs, the last of each shorter, are no more
+ * than slabs and slices of slabs that are all as tall as the tallest. */
 static qb_status take_room(qb__candidate *c) {
     const qb__cut_space *space = &c->offer.space;
     if (c->edge) return QB_OK;

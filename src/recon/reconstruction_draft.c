@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* --hardening two: before the main run: the same job makes a coarse draft of the volume, hardened as the light material. Its dense voxels
- * are projected along the scan's rays: how far each goes through the dense material (prep/dense.h). */
+/* --hardening two: before the main run: the same job makes a coarse draft of the volume, hardened as the light
+ * material. Its dense voxels are projected along the scan's rays: how far each goes through the dense material
+ * (prep/dense.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The range of integers from all of the volume: the job is done once before, its values are counted, and none is kept. */
+/* The range of integers from all of the volume: the job is done once before, its values are counted, and none is
+ * kept. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"

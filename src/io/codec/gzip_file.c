@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream of gzip (RFC 1952) or zlib (RFC 1950) made by several threads: each compresses blocks by itself, to whole bytes, and one behind the other they are one
- * stream of deflate. */
+/* A stream of gzip (RFC 1952) or zlib (RFC 1950) made by several threads: each compresses blocks by itself, to whole
+ * bytes, and one behind the other they are one stream of deflate. */
 #include "io/codec/gzip_file.h"
 
 #include <errno.h>

@@ -17,8 +17,8 @@ typedef struct qb__angle_list {
     size_t doubt_line;
 } qb__angle_list;
 
-/* Parse a text, which is changed: one number a line, a column of a table, or one row of numbers. Lines before the first number are
- * headers, lines that begin with # are remarks; both may name the unit. */
+/* Parse a text, which is changed: one number a line, a column of a table, or one row of numbers. Lines before the first
+ * number are headers, lines that begin with # are remarks; both may name the unit. */
 qb_status qb__angle_list_text(qb__angle_list *list, char *text);
 /* Read an NPY file: a list, a row, or a column of a table. */
 qb_status qb__angle_list_npy(qb__angle_list *list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Angles in the logs of instruments, which name them in each line: "Projection:  1  angle: 0.3152   Monitor 3 before: ..." of ISIS' IMAT,
- * as text or parted by commas. Lines above the first one of these are its header. */
+/* Angles in the logs of instruments, which name them in each line: "Projection:  1  angle: 0.3152   Monitor 3 before:
+ * ..." of ISIS' IMAT, as text or parted by commas. Lines above the first one of these are its header. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

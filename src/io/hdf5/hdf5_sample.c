@@ -34,7 +34,8 @@ static bool are_intensities(const double *values, const qb__frames *frames) {
     return true;
 }
 
-/* The monitor's mean over the flats is what each view's is compared with: flats that differ in nothing else add up so. */
+/* The monitor's mean over the flats is what each view's is compared with: flats that differ in nothing else add up
+ * so. */
 static void take_intensity(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts) {
     const qb__frames *data = &parts->data, *flats = &parts->flats;
     char path[400];

@@ -15,7 +15,8 @@
 #include "io/writer.h"
 #include "quickbeam/geometry.h"
 
-/* Also where HDF5 passes over it, as on closing a dataset. The system's reason where HDF5 tells it; a full disk shows in errno only. */
+/* Also where HDF5 passes over it, as on closing a dataset. The system's reason where HDF5 tells it; a full disk shows
+ * in errno only. */
 static qb_status write_failed(const qb_writer *writer, const char *what) {
     int fault = qb__h5_fault(0);
     if (fault) return qb__fail_writing(fault, writer->path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Images of FITS that are compressed in tiles (Rice, gzip, PLIO, H-compress), by cfitsio. One file handle, one thread at a time. */
+/* Images of FITS that are compressed in tiles (Rice, gzip, PLIO, H-compress), by cfitsio. One file handle, one thread
+ * at a time. */
 #include "base/status.h"
 #include "io/formats.h"
 #ifdef QB_HAVE_CFITSIO
@@ -83,7 +84,8 @@ static bool is_whole(const unsigned char *from, size_t bytes) {
 #endif
 }
 
-/* Checks the tiles of one table column, which are gzip streams. Together they have at most `stored` bytes, the file's size. */
+/* Checks the tiles of one table column, which are gzip streams. Together they have at most `stored` bytes, the file's
+ * size. */
 static qb_status check_streams(fits *f, const char *name, uint64_t stored) {
     LONGLONG rows = 0, bytes, at;
     int column = 0, any, said = 0;

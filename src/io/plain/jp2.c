@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JPEG 2000 (ISO/IEC 15444-1): files of boxes (.jp2) and bare code streams (.j2k), grey levels of 1 to 16 bits, one picture a file. Of
- * colours the first channel is read, as it is stored. */
+/* JPEG 2000 (ISO/IEC 15444-1): files of boxes (.jp2) and bare code streams (.j2k), grey levels of 1 to 16 bits, one
+ * picture a file. Of colours the first channel is read, as it is stored. */
 #include "base/status.h"
 #include "io/plain/pictures.h"
 #ifdef QB_HAVE_OPENJPEG
@@ -109,7 +109,8 @@ static qb_status read_picture(const char *path, const qb__picture *p, size_t row
 }
 
 qb_status qb__jp2_open(const char *path, const char *how, qb__source **source) {
-    /* Empty blocks of 64 x 64 pixels take next to no bits: a bound against headers that lie, not against black pictures. */
+    /* Empty blocks of 64 x 64 pixels take next to no bits: a bound against headers that lie, not against black
+     * pictures. */
     static const qb__picture_kind kind = {"JPEG 2000", " .jp2 .j2k .j2c ", 1 << 22, read_head, read_picture};
     (void)how;
     return qb__pictures_open(&kind, path, source);

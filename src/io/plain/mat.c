@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* MATLAB files of version 5 to 7 (MAT-File Level 5): a header of 128 bytes, then elements of a tag (type, bytes) and data, padded to 8 bytes.
- * An array is an element of elements: flags, sizes, name, numbers; a compressed element is a stream of zlib that holds one. Arrays lie with
- * their first index fastest, as in files of version 7.3, which are HDF5: (row, column, view) is read as [view][column][row].
+/* MATLAB files of version 5 to 7 (MAT-File Level 5): a header of 128 bytes, then elements of a tag (type, bytes) and
+ * data, padded to 8 bytes. An array is an element of elements: flags, sizes, name, numbers; a compressed element is a
+ * stream of zlib that holds one. Arrays lie with their first index fastest, as in files of version 7.3, which are HDF5:
+ * (row, column, view) is read as [view][column][row].
  *
- * Numbers may be stored in a smaller type than the array's. Small integers that stand for doubles are read as float32. */
+ * Numbers may be stored in a smaller type than the array's. Small integers that stand for doubles are read as
+ * float32. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,7 +52,8 @@ static uint32_t word(const file *f, const unsigned char *at) {
     return value;
 }
 
-/* An element of an array's head: type, bytes, where its data are and where the next one is. Short data stand in the tag. */
+/* An element of an array's head: type, bytes, where its data are and where the next one is. Short data stand in the
+ * tag. */
 typedef struct element {
     uint32_t type, bytes;
     size_t data, next;

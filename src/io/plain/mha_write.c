@@ -30,8 +30,8 @@ static void print_rare(const qb_stack *s, char *text, size_t size) {
     if (n >= 0 && s->beam) qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n", qb_beam_name(s->beam));
 }
 
-/* All keys; the provenance on one line. Lines of blanks fill the room that was left for it. packed: bytes of the compressed images, 0: they
- * are not compressed. */
+/* All keys; the provenance on one line. Lines of blanks fill the room that was left for it. packed: bytes of the
+ * compressed images, 0: they are not compressed. */
 static size_t print_header(const qb_writer *writer, const char *provenance, uint64_t packed, char *text, size_t size) {
     const qb_stack *s = &writer->stack;
     double d[3], first[3];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MRC of electron tomography: a header of 1024 bytes, an extended header, and images. Lengths are in Angstrom. The format is
- * MRC2014 (Cheng et al., J. Struct. Biol. 192, 146, 2015). */
+/* MRC of electron tomography: a header of 1024 bytes, an extended header, and images. Lengths are in Angstrom. The
+ * format is MRC2014 (Cheng et al., J. Struct. Biol. 192, 146, 2015). */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

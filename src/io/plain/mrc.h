@@ -6,7 +6,8 @@
 
 #include "quickbeam/array.h"
 
-/* What the reader and the writer of MRC share. Places are those of 32-bit words in the header, and of bytes (..._AT). */
+/* What the reader and the writer of MRC share. Places are those of 32-bit words in the header, and of bytes
+ * (..._AT). */
 enum { QB__MRC_HEADER = 1024, QB__MRC_SIZE_MOST = 1 << 24, QB__MRC_LABEL_AT = 224 };
 enum {
     QB__MRC_NX,

@@ -19,7 +19,8 @@ static void put_real(unsigned char *head, int word, double value) {
     put_int(head, word, bits);
 }
 
-/* -1 for a type that MRC does not have. Bytes of mode 0 have a sign; how to say that they have none, programs disagree. */
+/* -1 for a type that MRC does not have. Bytes of mode 0 have a sign; how to say that they have none, programs
+ * disagree. */
 static int32_t mode_of(qb_dtype dtype) {
     for (size_t i = 0; i < QB__MRC_TYPES; i++)
         if (qb__mrc_types[i].dtype == dtype) return qb__mrc_types[i].mode;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* NIfTI 1 and 2 (nifti.nimh.nih.gov): a header of 348 or 540 bytes, then one volume, x fastest; .nii, or .nii.gz where a gzip stream has all
- * of it. Where a voxel lies says a 3 x 4 matrix (sform), a turn by a quaternion (qform), or only the voxel size. */
+/* NIfTI 1 and 2 (nifti.nimh.nih.gov): a header of 348 or 540 bytes, then one volume, x fastest; .nii, or .nii.gz where
+ * a gzip stream has all of it. Where a voxel lies says a 3 x 4 matrix (sform), a turn by a quaternion (qform), or only
+ * the voxel size. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Data that a file holds as one stream of deflate (zlib or gzip), of which no part can be had alone: unpacked when the file is
- * opened, and kept in memory. */
+/* Data that a file holds as one stream of deflate (zlib or gzip), of which no part can be had alone: unpacked when the
+ * file is opened, and kept in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What PNG and JPEG 2000 have in common: a folder, pattern or file of pictures of one size, each unpacked as a whole. Of colours the first
- * channel is read. */
+/* What PNG and JPEG 2000 have in common: a folder, pattern or file of pictures of one size, each unpacked as a whole.
+ * Of colours the first channel is read. */
 #include "io/plain/pictures.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PNG: grey levels of 1 to 16 bits, one image a file. Of colours the first channel is read. The numbers are those of the file: neither
- * gamma nor transparency is applied. */
+/* PNG: grey levels of 1 to 16 bits, one image a file. Of colours the first channel is read. The numbers are those of
+ * the file: neither gamma nor transparency is applied. */
 #include "base/status.h"
 #include "io/plain/pictures.h"
 #ifdef QB_HAVE_PNG

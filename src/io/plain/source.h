@@ -80,16 +80,16 @@ typedef struct qb__plain {
 /* QB_BAD_INPUT with both numbers when the file is shorter than the layout says, or longer where that is refused. */
 qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source **source);
 
-/* The same for data in one stream of deflate, zlib's or gzip's, which is unpacked into memory. QB_UNSUPPORTED in builds without
- * zlib. */
+/* The same for data in one stream of deflate, zlib's or gzip's, which is unpacked into memory. QB_UNSUPPORTED in builds
+ * without zlib. */
 qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source **source);
 /* The first bytes of such a stream that the file begins with. */
 qb_status qb__packed_head(const char *path, void *out, size_t bytes);
 /* All of such a stream from there on, or its first `most` bytes; *out is the caller's to free. */
 qb_status qb__unpack_file(const char *path, uint64_t offset, size_t most, char **out, size_t *bytes);
 
-/* For headers that say only that the data are the end of the file `path`: where they begin. QB_BAD_INPUT when the file is shorter
- * than the layout; `sizes` is the header's word for that. */
+/* For headers that say only that the data are the end of the file `path`: where they begin. QB_BAD_INPUT when the file
+ * is shorter than the layout; `sizes` is the header's word for that. */
 qb_status qb__plain_at_end(const char *path, qb__plain *layout, const char *sizes);
 /* Opens a file, reads `bytes` from there and swaps the bytes of numbers of `size` bytes, if asked. */
 qb_status qb__pread_values(const char *path, uint64_t offset, size_t bytes, size_t size, bool swap, void *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* NAME.vol: numbers alone, which a text file beside it describes: NAME.vgi of VGStudio, or NAME.vol.info of PyHST. Both are read, by
- * their own names or the data's; both are written. */
+/* NAME.vol: numbers alone, which a text file beside it describes: NAME.vgi of VGStudio, or NAME.vol.info of PyHST. Both
+ * are read, by their own names or the data's; both are written. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The dark of an image lies on the straight line between the means of the series before and behind it, or is the nearer one of them. */
+/* The dark of an image lies on the straight line between the means of the series before and behind it, or is the nearer
+ * one of them. */
 #include "io/scan/dark_series.h"
 
 #include <math.h>
@@ -80,8 +81,9 @@ typedef struct dark_series {
     float *more;          /* [series][row][column] */
 } dark_series;
 
-/* Does the mean of a series of `count` frames differ from the mean of all `total` frames: in its level by more than a tenth of a frame's
- * noise, or in its pixels by twice what noise makes? `noise`: standard deviation of a frame's pixel; 0: unknown. */
+/* Does the mean of a series of `count` frames differ from the mean of all `total` frames: in its level by more than a
+ * tenth of a frame's noise, or in its pixels by twice what noise makes? `noise`: standard deviation of a frame's pixel;
+ * 0: unknown. */
 static bool has_moved(const float *more, size_t pixels, double noise, double count, double total) {
     double mean = 0, square = 0;
     for (size_t p = 0; p < pixels; p++)

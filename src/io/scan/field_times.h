@@ -31,7 +31,8 @@ typedef struct qb__field_times {
     size_t series;
 } qb__field_times;
 
-/* Finds shots and series; `scan`, `flats` and `what` are set before. at: the option's text, or NULL; *known: the times are stated. */
+/* Finds shots and series; `scan`, `flats` and `what` are set before. at: the option's text, or NULL; *known: the times
+ * are stated. */
 qb_status qb__field_times_find(qb__field_times *times, const char *at, bool *known);
 void qb__field_times_clear(qb__field_times *times);
 /* Are views and flats frames of one stack, in the order of time? */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Flats that were taken at several times of a scan. Frames between which no view was taken are a series; the flat of a view lies on
- * the straight line between the means of the series before and behind it, pixel by pixel, or is the nearer one of them (field_times.h). */
+/* Flats that were taken at several times of a scan. Frames between which no view was taken are a series; the flat of a
+ * view lies on the straight line between the means of the series before and behind it, pixel by pixel, or is the nearer
+ * one of them (field_times.h). */
 #include "io/scan/flat_series.h"
 
 #include "io/scan/field_times.h"

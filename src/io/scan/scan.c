@@ -283,8 +283,8 @@ static void judge_pixel(const qb_scan_info *info, qb__notes *notes) {
                  high > MOST ? high : low, info->pixel_from, high > MOST ? "large" : "small");
 }
 
-/* Rays from a source at the stated distance part from parallel ones by more than a column at the rim of the object. At a synchrotron, 100 m
- * from it, they do not. */
+/* Rays from a source at the stated distance part from parallel ones by more than a column at the rim of the object. At
+ * a synchrotron, 100 m from it, they do not. */
 static bool diverges(const qb_scan_info *info) {
     const double half = 0.5 * (double)info->whole_columns;
     return info->sod > 0 && half * half * info->pixel_size > info->sdd;

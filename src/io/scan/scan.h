@@ -19,8 +19,8 @@ typedef struct qb__finding {
 
 enum { QB__FINDINGS = 16 };
 
-/* Corrections that look at neighbouring rows (prep/neighbours.h). While a job has put its own in front of a scan, qb_scan_read()
- * hands out corrected rows: every reader of rows gets them, whatever method and engine it belongs to. */
+/* Corrections that look at neighbouring rows (prep/neighbours.h). While a job has put its own in front of a scan,
+ * qb_scan_read() hands out corrected rows: every reader of rows gets them, whatever method and engine it belongs to. */
 typedef struct qb__scan_door qb__scan_door;
 struct qb__scan_door {
     qb_status (*read)(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
@@ -67,7 +67,8 @@ struct qb_scan {
 
 /* No more threads than that read it, where it is stored. */
 void qb__scan_limit(qb_scan *scan, size_t threads);
-/* Bytes a second of a scan that is computed when it is read, tried out the first time that somebody asks; 0: it is stored. */
+/* Bytes a second of a scan that is computed when it is read, tried out the first time that somebody asks; 0: it is
+ * stored. */
 double qb__scan_computed(const qb_scan *scan);
 /* As qb_scan_read(), past the door: for who does its corrections by itself. */
 qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
@@ -91,15 +92,16 @@ qb_status qb__scan_choose_views(qb_scan *scan, const qb_scan_options *options);
 qb_status qb__scan_check_holes(const qb_scan *scan);
 /* Of its views only those for which keep[view]; one at least. Their angles follow. */
 qb_status qb__scan_keep(qb_scan *scan, const bool *keep);
-/* A caller's geometry with a view for each stored one, of which the scan has fewer: one of the scan's views, the scan's own.
- * Else the same one, and so where there is no memory. */
+/* A caller's geometry with a view for each stored one, of which the scan has fewer: one of the scan's views, the scan's
+ * own. Else the same one, and so where there is no memory. */
 const qb_geometry *qb__scan_views_of(qb_scan *scan, const qb_geometry *given);
 void qb__scan_forget_views(qb_scan *scan);
 /* QB_BAD_INPUT with the reason where no method may use it. */
 qb_status qb__scan_usable(const qb_scan *scan);
 /* Images are turned, mirrored, cut and binned as the options say, from now on; its quantity is known. */
 qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
-/* The same for flats or darks ("flats") that were opened later. QB_BAD_INPUT where they are of another size than stored views. */
+/* The same for flats or darks ("flats") that were opened later. QB_BAD_INPUT where they are of another size than stored
+ * views. */
 qb_status qb__scan_change_fields(const qb_scan *scan, qb__source **source, const char *what, bool sinogram, bool lines);
 /* Pixel size, offset, tilt and axis, as the file states them, of the images as they are then. */
 void qb__scan_change_places(qb_scan *scan, const qb_scan_options *options);
@@ -112,9 +114,11 @@ double qb__column_read(const qb_scan_info *info, double column);
 double qb__column_whole(const qb_scan_info *info, double column);
 double qb__row_read(const qb_scan_info *info, double row);
 double qb__row_whole(const qb_scan_info *info, double row);
-/* Of a detector turned by `degrees` about its middle: whole columns from the axis in its middle row to that in the window's. */
+/* Of a detector turned by `degrees` about its middle: whole columns from the axis in its middle row to that in the
+ * window's. */
 double qb__axis_shift(const qb_scan_info *info, double degrees);
-/* The whole, unbinned detector, if `read` is that of the scan's images and those are changed; its geometry becomes theirs. */
+/* The whole, unbinned detector, if `read` is that of the scan's images and those are changed; its geometry becomes
+ * theirs. */
 bool qb__scan_whole_detector(const qb_scan_info *scan, const qb_detector *read, qb_detector *whole);
 void qb__scan_take_window(const qb_scan_info *scan, qb_geometry *geometry);
 /* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */
@@ -141,7 +145,8 @@ qb_status qb__scan_look_at_scales(qb_scan *scan);
 qb_status qb__scan_look_at_flats_place(qb_scan *scan);
 /* Warns of views that repeat the view before them; bad[view] is not 0 for views that are none. */
 qb_status qb__scan_find_repeats(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count);
-/* Warns of views into which something opaque reaches from an end of their rows; bad[view] is not 0 for views that are none. */
+/* Warns of views into which something opaque reaches from an end of their rows; bad[view] is not 0 for views that are
+ * none. */
 qb_status qb__scan_find_covered(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count);
 /* Marks views of open beam among others that show an object; `zero`: the level without beam. */
 qb_status qb__scan_find_open(qb_scan *scan, const qb__frame *frames, size_t count, float zero, bool *open);
@@ -168,7 +173,8 @@ qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env);
 /* One more finding: kept for programs, and its sentence as a note of that kind. */
 __attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind,
                                                          const char *format, ...);
-/* "findings": [{code, what, which, count, of, done}], and, where not all views were looked at, "looked_views". NULL: none. */
+/* "findings": [{code, what, which, count, of, done}], and, where not all views were looked at, "looked_views". NULL:
+ * none. */
 void qb__scan_add_findings(const qb_scan *scan, cJSON *report);
 /* No method may use this scan; `format` says why. */
 __attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const char *format, ...);
@@ -184,7 +190,8 @@ qb_status qb__scan_shade_flats(qb_scan *scan);
 qb_status qb__scan_tell_views(qb_scan *scan, const char *option, const qb__frames *fields, const bool *bad);
 /* --darks none: the dark is 0, and nothing is to be said of it. */
 bool qb__darks_none(const char *darks);
-/* Notes on angles: missing, uneven, repeated ends, and, unless the unit was given or is judged already, doubtful units. */
+/* Notes on angles: missing, uneven, repeated ends, and, unless the unit was given or is judged already, doubtful
+ * units. */
 void qb__scan_judge_angles(qb_scan *scan, bool unit_given);
 /* What there is to say of a file of angles beside its numbers; "" where there is nothing. */
 typedef struct qb__angles_said {
@@ -193,7 +200,8 @@ typedef struct qb__angles_said {
 } qb__angles_said;
 /* qb_angles_parse; `said` may be NULL. */
 qb_status qb__angles_read(const char *text, size_t views, double *radians, qb__angles_said *said);
-/* --angles FROM:TO[:N] of many views within a little over 2 pi, without a unit: degrees are meant, or radians were given. */
+/* --angles FROM:TO[:N] of many views within a little over 2 pi, without a unit: degrees are meant, or radians were
+ * given. */
 bool qb__angles_doubtful(const char *text, size_t views);
 
 #endif

@@ -45,7 +45,8 @@ qb_status qb__series_write(qb_writer *writer, size_t first, size_t end, const vo
 /* Whether the files of those images, a bit each, are there and as long as that at least. */
 bool qb__series_has(const qb_writer *writer, const qb__series *series, const unsigned char *images, uint64_t least);
 
-/* Whether a file is OME-TIFF by its name; QB_BAD_ARGUMENT when that cannot hold the stack; its description, qb__free it. */
+/* Whether a file is OME-TIFF by its name; QB_BAD_ARGUMENT when that cannot hold the stack; its description, qb__free
+ * it. */
 bool qb__tiff_is_ome(const char *path);
 qb_status qb__tiff_ome_check(const char *path, const qb_stack *stack, bool series);
 qb_status qb__tiff_ome_text(const qb_stack *stack, const char *lines, const char *json, char **text);

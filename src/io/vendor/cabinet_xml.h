@@ -4,7 +4,8 @@
 
 #include "io/vendor/vendor.h"
 
-/* A number in a scanner's XML: where it goes in the caller's struct, as qb__ini_number; NAN when an optional one is not there. */
+/* A number in a scanner's XML: where it goes in the caller's struct, as qb__ini_number; NAN when an optional one is not
+ * there. */
 typedef qb__ini_number qb__tag_entry;
 
 /* QB_BAD_INPUT with the tag and its text for what is missing or out of range. */

@@ -153,7 +153,8 @@ bool qb__dicom_text(const qb__dicom *d, uint32_t tag, char *text, size_t size) {
     return true;
 }
 
-/* Without a type: the public dictionary has texts in group 28, and of the private groups floats, but for counts of two bytes. */
+/* Without a type: the public dictionary has texts in group 28, and of the private groups floats, but for counts of two
+ * bytes. */
 static bool is_type(const element *e, const char *type, bool guess) {
     const bool none = !*e->type || strcmp(e->type, "UN") == 0;
     return none ? guess : strcmp(e->type, type) == 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Projections of clinical scanners as DICOM-CT-PD (Chen et al., Med. Phys. 2015; the public data of Mayo's low-dose collection are in it): a
- * file a view, of line integrals, with the place of source and detector in private tags.
+/* Projections of clinical scanners as DICOM-CT-PD (Chen et al., Med. Phys. 2015; the public data of Mayo's low-dose
+ * collection are in it): a file a view, of line integrals, with the place of source and detector in private tags.
  *
- * In the format's frame the focal centre of a view lies at radius * (-sin phi, cos phi) and at height z; the source is off it by the shifts of
- * the flying focal spot. The detector is bent about a line through the focal centre, its central element lies opposite to it; columns
- * run along (cos phi, sin phi), rows along z. Numbers lie column by column where the image is as high as there are columns. Heights
- * are counted from the middle of the scan, where the default volume lies. */
+ * In the format's frame the focal centre of a view lies at radius * (-sin phi, cos phi) and at height z; the source is
+ * off it by the shifts of the flying focal spot. The detector is bent about a line through the focal centre, its
+ * central element lies opposite to it; columns run along (cos phi, sin phi), rows along z. Numbers lie column by column
+ * where the image is as high as there are columns. Heights are counted from the middle of the scan, where the default
+ * volume lies. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

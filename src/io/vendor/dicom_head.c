@@ -62,8 +62,8 @@ static void put_id(bytes *b, uint32_t tag, const char *root, const char *what) {
     put_text(b, tag, "UI", text);
 }
 
-/* An identifier of the series as of X.667, a number of 128 bits below 2.25: of the hidden folder, which has the clock in its name and is the
- * same to all ranks of a job and to runs that go on with it. */
+/* An identifier of the series as of X.667, a number of 128 bits below 2.25: of the hidden folder, which has the clock
+ * in its name and is the same to all ranks of a job and to runs that go on with it. */
 void qb__dicom_root(const char *folder, char root[QB__DICOM_ROOT]) {
     uint64_t word[2] = {0xcbf29ce484222325, 0x9e3779b97f4a7c15};
     char digits[40];
@@ -127,7 +127,8 @@ static void put_origin(bytes *b, const char *root, const qb_stack *s, const char
     put_text(b, 0x00100040, "CS", "");
 }
 
-/* Our x, y and z are DICOM's left, posterior and head: any are right for an object of no anatomy, if they are right-handed. */
+/* Our x, y and z are DICOM's left, posterior and head: any are right for an object of no anatomy, if they are
+ * right-handed. */
 static void put_place(bytes *b, const char *root, const qb_stack *s, size_t image) {
     static const double axes[] = {1, 0, 0, 0, 1, 0};
     double d[3], first[3];

@@ -7,8 +7,8 @@
 
 enum { QB__DICOM_HEAD = 4096, QB__DICOM_TAIL = 64, QB__DICOM_ROOT = 48 };
 
-/* An identifier of the series as of X.667, a number of 128 bits below 2.25: of the hidden folder, which has the clock in its name and is the
- * same to all ranks of a job and to runs that go on with it. */
+/* An identifier of the series as of X.667, a number of 128 bits below 2.25: of the hidden folder, which has the clock
+ * in its name and is the same to all ranks of a job and to runs that go on with it. */
 void qb__dicom_root(const char *folder, char root[QB__DICOM_ROOT]);
 /* All before the numbers of a slice; how many bytes that are. */
 size_t qb__dicom_head(const qb_stack *stack, const char *root, size_t image, unsigned char head[QB__DICOM_HEAD]);

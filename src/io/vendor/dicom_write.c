@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume as CT Image Storage (DICOM PS3.3 A.3): a file a slice, little-endian with types, integers of 16 bits with slope and intercept.
- * Hounsfield units stand as they are, rounded to 1 HU; other values as the integers of --dtype uint16 and the range that they stand for.
- * What DICOM has no element for is JSON in a private one, behind the numbers of the first slice. */
+/* A volume as CT Image Storage (DICOM PS3.3 A.3): a file a slice, little-endian with types, integers of 16 bits with
+ * slope and intercept. Hounsfield units stand as they are, rounded to 1 HU; other values as the integers of --dtype
+ * uint16 and the range that they stand for. What DICOM has no element for is JSON in a private one, behind the numbers
+ * of the first slice. */
 #include <fcntl.h>
 #include <math.h>
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Diondo: NAME.xml with <Geometrie>, <Recon> and <ScanParameter>, and beside it a folder Projection of raw images of 16 bits, one
- * view each. They are corrected for flats and darks, so that open beam is 65535 everywhere.
+/* Scans of Diondo: NAME.xml with <Geometrie>, <Recon> and <ScanParameter>, and beside it a folder Projection of raw
+ * images of 16 bits, one view each. They are corrected for flats and darks, so that open beam is 65535 everywhere.
  *
- * Public readers agree on the distances, and differ in the sense of rotation and in the unit and sign of the axis' place, ProjectionCenterOffsetX:
- * opposite rays show them (ways.c). One of three reads rows from below; here they are taken as they are stored. */
+ * Public readers agree on the distances, and differ in the sense of rotation and in the unit and sign of the axis'
+ * place, ProjectionCenterOffsetX: opposite rays show them (ways.c). One of three reads rows from below; here they are
+ * taken as they are stored. */
 #include <string.h>
 #include <strings.h>
 

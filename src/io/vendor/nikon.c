@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Nikon's (X-Tek's) cabinets: NAME.xtekct, and beside it or in its InputFolderName images NAME_0001.tif, which are
- * corrected for flats and darks, so that open beam is WhiteLevel everywhere.
+/* Scans of Nikon's (X-Tek's) cabinets: NAME.xtekct, and beside it or in its InputFolderName images NAME_0001.tif, which
+ * are corrected for flats and darks, so that open beam is WhiteLevel everywhere.
  *
- * In this program's frame the angle of view i is -(InitialAngle + i AngularStep), as one public reader has it; another turns views the other way
- * and mirrors the axis' place. Opposite rays show which is right (ways.c). The axis falls on the detector at
- * CentreOfRotationTop and CentreOfRotationBottom, in mm to the right of its middle at its top and bottom edge; newer files state
- * ObjectOffsetX, the same at the object, and ObjectRoll in its place. */
+ * In this program's frame the angle of view i is -(InitialAngle + i AngularStep), as one public reader has it; another
+ * turns views the other way and mirrors the axis' place. Opposite rays show which is right (ways.c). The axis falls on
+ * the detector at CentreOfRotationTop and CentreOfRotationBottom, in mm to the right of its middle at its top and
+ * bottom edge; newer files state ObjectOffsetX, the same at the object, and ObjectRoll in its place. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of North Star Imaging (efX): NAME.nsipro, text of <TAG>value with few end tags; views as TIFF in a folder Radiographs... beside it, and
- * below that folder flats and darks, gain0.tif and offset.tif.
+/* Scans of North Star Imaging (efX): NAME.nsipro, text of <TAG>value with few end tags; views as TIFF in a folder
+ * Radiographs... beside it, and below that folder flats and darks, gain0.tif and offset.tif.
  *
- * Vectors are from the axis, in mm: `source`, `reference` (the first pixel), `normal` from the source to the detector, `horizontal` along its
- * rows to the right, `axis`. "Geometry Report.rtf" has a more exact first pixel. Views are those of an object that turns clockwise, or not,
- * seen from above: in this program's frame angles grow with `clockwise`. */
+ * Vectors are from the axis, in mm: `source`, `reference` (the first pixel), `normal` from the source to the detector,
+ * `horizontal` along its rows to the right, `axis`. "Geometry Report.rtf" has a more exact first pixel. Views are those
+ * of an object that turns clockwise, or not, seen from above: in this program's frame angles grow with `clockwise`. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,8 @@ typedef struct nsi {
 
 /* ---- the settings ---- */
 
-/* The text behind <TAG> in a section, up to the end of its line or the next tag; "" when there is none. Names hold blanks. */
+/* The text behind <TAG> in a section, up to the end of its line or the next tag; "" when there is none. Names hold
+ * blanks. */
 static void text_of(const nsi *n, const char *section, const char *tag, char *value, size_t size) {
     char open[64], close[64], name[64];
     snprintf(open, sizeof open, "<%s>", section);

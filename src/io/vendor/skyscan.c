@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Bruker's SkyScan: NAME.log, and beside it images NAME0000.tif, which are corrected for flats and darks; open beam is
- * the largest number of their depth.
+/* Scans of Bruker's SkyScan: NAME.log, and beside it images NAME0000.tif, which are corrected for flats and darks; open
+ * beam is the largest number of their depth.
  *
- * Image Pixel Size is measured with a phantom, and holds at the axis; Camera Pixel Size is nominal. So the pitch on the detector is
- * taken from the first. The line of the optical axis counts from the lowest row. */
+ * Image Pixel Size is measured with a phantom, and holds at the axis; Camera Pixel Size is nominal. So the pitch on the
+ * detector is taken from the first. The line of the optical axis counts from the lowest row. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

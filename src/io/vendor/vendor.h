@@ -7,7 +7,8 @@
 
 enum { QB__VENDOR_NAME = 4096 };
 
-/* A circular cone-beam scan as a scanner's own file describes it, in this program's frame: rows count downwards, as z does. */
+/* A circular cone-beam scan as a scanner's own file describes it, in this program's frame: rows count downwards, as z
+ * does. */
 typedef struct qb__vendor {
     const char *format; /* its name for qb info, such as Nikon */
     const char *path;
@@ -24,8 +25,8 @@ typedef struct qb__vendor {
 /* Opens the images of `pattern` (io/formats.h, qb__list_images) and fills the parts from `v`. QB_BAD_INPUT with both
  * numbers where images have another size. `pattern` NULL: they are open already. */
 qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_parts *parts);
-/* PREFIX%d.tif, the images whose names begin so, from the settings' folder on. QB_BAD_INPUT where they would lie outside of it, or
- * the prefix holds wildcards. `path` has room for QB__VENDOR_NAME. */
+/* PREFIX%d.tif, the images whose names begin so, from the settings' folder on. QB_BAD_INPUT where they would lie
+ * outside of it, or the prefix holds wildcards. `path` has room for QB__VENDOR_NAME. */
 qb_status qb__vendor_images(const qb__ini *ini, const char *prefix, char *path, size_t size);
 /* FOLDER/NAME: a name from the settings, which may have back slashes, from their folder on. */
 qb_status qb__vendor_path(const qb__ini *ini, const char *name, char *path, size_t size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of several ways to read a scanner's settings is right? In the middle plane of a cone each ray is measured twice in a full turn: the ray
- * at angle g from the middle of view t again at -g in view t + 180 degrees - 2 g (Kak and Slaney, Principles of Computerized Tomographic
- * Imaging, 1988, section 3.4.3). With the wrong sense of rotation, or the axis in the wrong place, the two differ. */
+/* Which of several ways to read a scanner's settings is right? In the middle plane of a cone each ray is measured twice
+ * in a full turn: the ray at angle g from the middle of view t again at -g in view t + 180 degrees - 2 g (Kak and
+ * Slaney, Principles of Computerized Tomographic Imaging, 1988, section 3.4.3). With the wrong sense of rotation, or
+ * the axis in the wrong place, the two differ. */
 #include "io/vendor/ways.h"
 
 #include <math.h>

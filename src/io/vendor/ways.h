@@ -12,8 +12,9 @@ typedef struct qb__way {
 
 enum { QB__WAYS = 16 };
 
-/* Angles and detector of the parts, which qb__vendor_parts() has filled, in the way that the rays show. Where they do not show it clearly,
- * the first one is kept, with a warning; `ask`: QB_BAD_INPUT with the options that say it. Angles that the user gives are not judged. */
+/* Angles and detector of the parts, which qb__vendor_parts() has filled, in the way that the rays show. Where they do
+ * not show it clearly, the first one is kept, with a warning; `ask`: QB_BAD_INPUT with the options that say it. Angles
+ * that the user gives are not judged. */
 qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, const qb__way *ways, size_t count,
                           bool ask, qb__scan_parts *parts);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of YXLON: ScanParameter.xml with <ConeBeamScanParameter>, or a text of lines VALUE<tab>NAME; images in the folder Projections or
- * Projektionen beside it, TIFF, or raw ones of 16 bits, whose rows begin at the bottom. Open beam is 65535, or the largest number of
- * ProjectionBitdepth.
+/* Scans of YXLON: ScanParameter.xml with <ConeBeamScanParameter>, or a text of lines VALUE<tab>NAME; images in the
+ * folder Projections or Projektionen beside it, TIFF, or raw ones of 16 bits, whose rows begin at the bottom. Open beam
+ * is 65535, or the largest number of ProjectionBitdepth.
  *
- * The public reader turns views by minus the stated step, and does not know the sign of the axis' place (YoCenter, Center Offset) and of the
- * detector's: opposite rays show them (ways.c). Tilts of the detector are not applied, as nobody states their meaning. */
+ * The public reader turns views by minus the stated step, and does not know the sign of the axis' place (YoCenter,
+ * Center Offset) and of the detector's: opposite rays show them (ways.c). Tilts of the detector are not applied, as
+ * nobody states their meaning. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Zeiss (Xradia): .txrm holds views, the flat field and the geometry, .xrm one image (a folder of them a scan), .txm a volume;
- * all are compound files.
+/* Scans of Zeiss (Xradia): .txrm holds views, the flat field and the geometry, .xrm one image (a folder of them a
+ * scan), .txm a volume; all are compound files.
  *
- * Distances are in mm unless PositionInfo says micrometres, and may be negative; PixelSize is in micrometres at the axis. The angle of
- * view i in this program's frame is -Angles[i]. Alignment shifts are columns and rows by which an image must be moved to lie right.
- * Images have no dark field: it is subtracted already. */
+ * Distances are in mm unless PositionInfo says micrometres, and may be negative; PixelSize is in micrometres at the
+ * axis. The angle of view i in this program's frame is -Angles[i]. Alignment shifts are columns and rows by which an
+ * image must be moved to lie right. Images have no dark field: it is subtracted already. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

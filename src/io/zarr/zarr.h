@@ -6,8 +6,9 @@
 #include "io/text.h"
 #include "io/writer.h"
 
-/* Zarr (zarr-specs.readthedocs.io): a folder of a JSON text and of files with chunks of an array; versions 2 and 3. OME-Zarr
- * (ngff.openmicroscopy.org) 0.4 and 0.5 say on top of them which arrays are one volume at several resolutions. */
+/* Zarr (zarr-specs.readthedocs.io): a folder of a JSON text and of files with chunks of an array; versions 2 and 3.
+ * OME-Zarr (ngff.openmicroscopy.org) 0.4 and 0.5 say on top of them which arrays are one volume at several
+ * resolutions. */
 enum { QB__ZARR_AXES = 5, QB__ZARR_LEVELS = 8 };
 #define QB__ZARR_FRESH ".new-" /* files without their names begin so */
 
@@ -41,12 +42,12 @@ qb_status qb__zarr_put_array(const char *folder, const char *path, const qb__zar
 qb_status qb__zarr_put_group(const char *folder, const qb_writer *writer, const qb__zarr_array *level, int levels,
                              const char *json);
 
-/* What a folder is: its attributes, NULL when it says none, which the caller deletes, and whether it is an array. QB_NOT_FOUND:
- * neither that nor a group. */
+/* What a folder is: its attributes, NULL when it says none, which the caller deletes, and whether it is an array.
+ * QB_NOT_FOUND: neither that nor a group. */
 qb_status qb__zarr_load(const char *folder, qb__zarr_array *array, bool *is_array, cJSON **attributes);
 
-/* `out` = the mean of 2 x 2 x 2 numbers of two images, the last of which may be missing (NULL): rows first..end - 1 of an image that
- * is half as large. Values that are no numbers do not count. */
+/* `out` = the mean of 2 x 2 x 2 numbers of two images, the last of which may be missing (NULL): rows first..end - 1 of
+ * an image that is half as large. Values that are no numbers do not count. */
 void qb__zarr_halve(qb_dtype dtype, const void *a, const void *b, size_t rows, size_t columns, size_t first, size_t end,
                     void *out);
 

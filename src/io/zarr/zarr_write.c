@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume as OME-Zarr, at several resolutions. A layer of chunks is packed as soon as its images are there: from memory where one write
- * has them all, else from the spool. What it is at half the resolution goes to the spool of the next level. */
+/* A volume as OME-Zarr, at several resolutions. A layer of chunks is packed as soon as its images are there: from
+ * memory where one write has them all, else from the spool. What it is at half the resolution goes to the spool of the
+ * next level. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +23,8 @@ typedef struct zarr_writer {
     int levels;
     qb__zarr_array level[QB__ZARR_LEVELS];
     qb__spool spool[QB__ZARR_LEVELS];
-    /* Of each level, the layer (+ 1) that was packed from the spool last and that the disk may still be busy with; its images stay in the
-     * spool, which says that it is open. 0: none. */
+    /* Of each level, the layer (+ 1) that was packed from the spool last and that the disk may still be busy with; its
+     * images stay in the spool, which says that it is open. 0: none. */
     size_t unsettled[QB__ZARR_LEVELS];
 } zarr_writer;
 

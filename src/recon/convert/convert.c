@@ -118,7 +118,8 @@ static void leave_angles(const conversion *c, size_t views, const qb_env *env) {
                  info->path);
 }
 
-/* What is neither given nor known for good is left to who reads the file; sv-mbirct knows of nobody who would look for it. */
+/* What is neither given nor known for good is left to who reads the file; sv-mbirct knows of nobody who would look for
+ * it. */
 static const char *usual_axis(const conversion *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const bool known = isfinite(info->center);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb convert of a volume: into a file of another kind, some images at a time, numbers as they are, or in another type. */
+/* qb convert of a volume: into a file of another kind, some images at a time, numbers as they are, or in another
+ * type. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

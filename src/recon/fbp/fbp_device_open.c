@@ -8,8 +8,8 @@
 #include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
 
-/* Raw numbers are prepared there; rows that the CPU has resampled are line integrals already. In place, since a list of macros
- * points into itself. */
+/* Raw numbers are prepared there; rows that the CPU has resampled are line integrals already. In place, since a list of
+ * macros points into itself. */
 static void describe_prep(const qb__fbp_devices *gpu, qb__device_prep *prep) {
     const qb__fbp *fbp = gpu->fbp;
     const qb__prep *steps = qb__prepare_steps(gpu->run->prepare);

@@ -190,11 +190,10 @@ out:
     return status;
 }
 
-/* A bound on the filtered, weighted rows, which half-precision kernels scale by; generous is good
- * enough, since halves keep their precision over many orders of magnitude. The ramp's taps sum to 1/2
- * in magnitude, and no window of ours makes that more than 4 times as much. Nothing is known of given line integrals, of
- * strongly bent ones (prep.h) or of a filter file: devices then measure (device_pass.h), and the CPU's kernels in half precision
- * do not apply. */
+/* A bound on the filtered, weighted rows, which half-precision kernels scale by; generous is good enough, since halves
+ * keep their precision over many orders of magnitude. The ramp's taps sum to 1/2 in magnitude, and no window of ours
+ * makes that more than 4 times as much. Nothing is known of given line integrals, of strongly bent ones (prep.h) or of
+ * a filter file: devices then measure (device_pass.h), and the CPU's kernels in half precision do not apply. */
 static qb_status bound_rows(qb__fbp *fbp) {
     double weight = 0, bound = qb__prep_bound(fbp->info->quantity, fbp->prep);
     size_t most = fbp->grid.n[2] + QB__BP_PARALLEL_MOST_LANES; /* slices of a pass, at most, with padding lanes */

@@ -4,7 +4,8 @@
 
 #include "recon/plane.h"
 
-/* Planes of a parallel-beam volume, one after the other, from filtered rows that are kept, on a device or here: for qb alone. */
+/* Planes of a parallel-beam volume, one after the other, from filtered rows that are kept, on a device or here: for qb
+ * alone. */
 typedef struct qb_tool_planes qb_tool_planes;
 
 /* Line integrals in the host's memory. */
@@ -23,9 +24,8 @@ QB_API qb_tool_plane qb_tool_plane_across(size_t axis, size_t index, const size_
 QB_API qb_status qb_tool_planes_open(const qb_env *env, qb_tool_planes **planes);
 QB_API bool qb_tool_planes_on_device(const qb_tool_planes *planes);
 QB_API void qb_tool_planes_close(qb_tool_planes *planes); /* NULL-safe */
-/* out[lines][points] of the job, a qb_fbp_plan() of these lines from slice 0 on. QB_UNSUPPORTED for a job that is not so simple
- * (views that are turned one by one, a mask), QB_NO_MEMORY where there is no room. One thread at a
- * time. */
+/* out[lines][points] of the job, a qb_fbp_plan() of these lines from slice 0 on. QB_UNSUPPORTED for a job that is not
+ * so simple (views that are turned one by one, a mask), QB_NO_MEMORY where there is no room. One thread at a time. */
 QB_API qb_status qb_tool_planes_make(qb_tool_planes *planes, const qb_tool_lines *lines, qb_job *job,
                                      const qb_tool_plane *plane, float *out);
 

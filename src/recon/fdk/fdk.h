@@ -17,8 +17,8 @@
 
 /* Mirrored slices go together: slices are counted in the order of geometry/runs.h; all counts of them are even. */
 static inline bool qb__fdk_paired(const qb__cut *cut) { return cut->schedule % 2 == 1; }
-/* Filtered rows that any slab needs are read with the first slab, and stay with the engine; the first slab is as thick as so
- * many. 0: each slab has its own rows. */
+/* Filtered rows that any slab needs are read with the first slab, and stay with the engine; the first slab is as thick
+ * as so many. 0: each slab has its own rows. */
 static inline size_t qb__fdk_lead(const qb__cut *cut) { return cut->schedule / 2; }
 static inline bool qb__fdk_kept(const qb__cut *cut) { return qb__fdk_lead(cut) > 0; }
 static inline unsigned qb__fdk_schedule(bool paired, size_t lead) { return (unsigned)(paired + 2 * lead); }
@@ -101,8 +101,9 @@ static inline size_t qb__fdk_piece_view(const qb__fdk *fdk, const qb__fdk_piece 
 }
 /* The views of a chunk that this rank reads and filters: all, unless ranks share them. */
 qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk);
-/* Runs of rows that it reads and filters of them: its own window or the two parts of it, what any row of ranks needs, or, where rows are kept,
- * those with the first slab. Returns how many. They are read one after the other, [view][row] of each; where one begins in bytes. */
+/* Runs of rows that it reads and filters of them: its own window or the two parts of it, what any row of ranks needs,
+ * or, where rows are kept, those with the first slab. Returns how many. They are read one after the other, [view][row]
+ * of each; where one begins in bytes. */
 size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run);
 size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t number, size_t views);
 /* Number of views of a chunk that one rank of a column filters. */
@@ -125,12 +126,13 @@ void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, si
 int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__fdk_open(void *plan, const qb__cut *cut);
 qb_status qb__fdk_range(void *plan, const qb__running *run, double *low, double *high);
-/* Windows of detector rows of a cut's slabs. Every engine calls it first when slabs are cut anew; the views of its cuts are bundles
- * of `turns`, one from each range. */
+/* Windows of detector rows of a cut's slabs. Every engine calls it first when slabs are cut anew; the views of its cuts
+ * are bundles of `turns`, one from each range. */
 void qb__fdk_slabs(qb__fdk *fdk, const qb__cut *cut, const size_t *edge, size_t turns);
 qb_status qb__fdk_transpose(void *plan, const qb__transposing *t); /* fdk_transpose.c */
 void qb__fdk_delegate_reading(qb__fdk *fdk, bool left);            /* from now on the engine reads the scan */
-/* Windows of a slab of the current cut that are back-projected: two if mirrored slabs are paired. Returns the number. */
+/* Windows of a slab of the current cut that are back-projected: two if mirrored slabs are paired. Returns the
+ * number. */
 size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need);
 /* Room for the windows of all ranks. */
 qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env);

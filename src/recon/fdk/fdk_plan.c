@@ -218,8 +218,8 @@ static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
 }
 
 /* Ranks on devices that take kernels with a mirror have both sides of it each: rank 0 the slices beside the middle, the
- * last one those farthest from it. Kernels of class high do without, and read less from one side alone. Shares are whole
- * tiles of such a kernel where the slices are many. */
+ * last one those farthest from it. Kernels of class high do without, and read less from one side alone. Shares are
+ * whole tiles of such a kernel where the slices are many. */
 static void decide_pairs(qb__fdk *fdk, const qb_env *env, qb__decision *decision) {
     const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env));
     fdk->paired = ranks > 1 && fdk->alone && fdk->pairable && fdk->options->accuracy != QB_ACCURACY_HIGH;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A plane of a cone-beam volume in any direction: the grid becomes one slice that lies in the plane, and matrices map its points. Weights
- * and filter are those of the whole volume. */
+/* A plane of a cone-beam volume in any direction: the grid becomes one slice that lies in the plane, and matrices map
+ * its points. Weights and filter are those of the whole volume. */
 #include "recon/fdk/fdk.h"
 
 /* From z, y, x to x, y, z. */

@@ -7,8 +7,8 @@
 #include "recon/iterative/solver.h"
 #include "recon/reconstruction.h"
 
-/* A least-squares reconstruction. All line integrals are held in memory; the chunk of the last block of views solves for the
- * volume. */
+/* A least-squares reconstruction. All line integrals are held in memory; the chunk of the last block of views solves
+ * for the volume. */
 struct qb__iterative_run;
 
 typedef struct qb__iterative {
@@ -51,8 +51,8 @@ const float *qb__iterative_view_of(const qb__iterative *it, const float *numbers
 /* Pairs of forward and adjoint, for forecasts. */
 double qb__iterative_passes(const qb__iterative *it);
 
-/* Slices beyond the ends of the volume (iterative_beyond.c): how many; what is kept; of a host's [z][y][x] of what is kept the
- * slice that stands for slice z; whether that lies beyond; the slices that are kept moved to the front. */
+/* Slices beyond the ends of the volume (iterative_beyond.c): how many; what is kept; of a host's [z][y][x] of what is
+ * kept the slice that stands for slice z; whether that lies beyond; the slices that are kept moved to the front. */
 void qb__iterative_find_beyond(const qb__iterative *it, const qb_grid *asked, size_t beyond[2]);
 size_t qb__iterative_kept_slices(const qb__iterative *it);
 size_t qb__iterative_kept(const qb__iterative *it);
@@ -101,15 +101,17 @@ typedef struct qb__iterative_run {
     char carrier[QB__NCCL_WORDS]; /* why the hosts do; empty: one process, or devices do */
 } qb__iterative_run;
 
-/* The space of cuts: the whole volume at once. `r` must be the beginning of the engine's state. The callbacks are not set. */
+/* The space of cuts: the whole volume at once. `r` must be the beginning of the engine's state. The callbacks are not
+ * set. */
 qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap);
 /* Blocks of views become one buffer of all line integrals, float [view][row][column]. */
 qb__stage qb__iterative_prepare_stage(qb__iterative_run *r, const qb__cut *cut);
-/* Warn if the object reaches beyond the volume, from this rank's prepared views (iterative_truncation.c). Collective over all
- * ranks. */
+/* Warn if the object reaches beyond the volume, from this rank's prepared views (iterative_truncation.c). Collective
+ * over all ranks. */
 qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, const float *lines);
 void qb__iterative_note_truncation(const qb__iterative_run *r, cJSON *convergence);
-/* The system of equations of `views` views. `calls` has the engine's; forward, adjoint and `self` are those of qb__linear. */
+/* The system of equations of `views` views. `calls` has the engine's; forward, adjoint and `self` are those of
+ * qb__linear. */
 qb__linear qb__iterative_linear(const qb__iterative *it, size_t views, const qb__linear *calls);
 /* Replace NaN in the line integrals of `views` views by the value of qb__linear.holes. */
 qb_status qb__iterative_fill_masked(qb__iterative_run *r, size_t views, float *lines);
@@ -118,7 +120,8 @@ void qb__iterative_scale_ends(const qb__iterative *it, size_t views, float *line
 /* Solve for the volume. Both are vectors; the volume must be zero. */
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume);
-/* qb__iterative_solve with vectors in host memory, on the projector's threads; qb__linear.load of these; and the bytes that it allocates. */
+/* qb__iterative_solve with vectors in host memory, on the projector's threads; qb__linear.load of these; and the bytes
+ * that it allocates. */
 qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, float *data, float *volume);
 qb_status qb__iterative_load_here(const qb__iterative *it, size_t views, qb__vector_kind kind, const float *numbers,
                                   bool only_kept, float *vector);
@@ -146,8 +149,8 @@ size_t qb__iterative_run_count(const qb__iterative *it, size_t most);
 size_t qb__iterative_share_bytes(const qb__iterative *it, size_t run_bytes);
 /* Allocate the buffers, once r->run is set; qb__iterative_forget() releases them. */
 qb_status qb__iterative_share(qb__iterative_run *r, size_t run_bytes);
-/* Let the ranks' devices carry them, where there is enough to carry, and they can; and the end of that, with the queue empty. `status`: this
- * rank's so far. */
+/* Let the ranks' devices carry them, where there is enough to carry, and they can; and the end of that, with the queue
+ * empty. `status`: this rank's so far. */
 qb_status qb__iterative_connect(qb__iterative_run *r, qb__device *device);
 void qb__iterative_disconnect(qb__iterative_run *r, qb_status status);
 /* A' y over the views of all ranks, on all ranks. */

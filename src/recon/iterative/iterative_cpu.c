@@ -25,7 +25,8 @@ typedef struct on_cpu {
 
 /* ---- iterations ---- */
 
-/* Projections pass through a block of views in the order that the kernels want; with other ranks, all that are its own. */
+/* Projections pass through a block of views in the order that the kernels want; with other ranks, all that are its
+ * own. */
 static size_t block_views(const qb__iterative *it, const qb__cut *cut) {
     const size_t most = it->projector->flat ? MANY_FLAT_VIEWS : MANY_VIEWS;
     return cut->grid ? qb__run_count(cut->all_views) : qb__smaller(most, it->info->views);
@@ -209,9 +210,9 @@ static qb__room memory(void *state, const qb__cut *cut) {
                               qb__iterative_share_bytes(it, most_run_bytes(it))};
 }
 
-/* Both directions once an iteration, and two passes over all vectors. Kernels take rows side by side: what a ray costs in each plane
- * before its first row is that of FIXED rows of a long run, which the speed is of; each row adds EACH. Measured for 1 to 64 rows. Slices
- * that are done one by one (ops/project_flat.h) cost FLAT for each row. */
+/* Both directions once an iteration, and two passes over all vectors. Kernels take rows side by side: what a ray costs
+ * in each plane before its first row is that of FIXED rows of a long run, which the speed is of; each row adds EACH.
+ * Measured for 1 to 64 rows. Slices that are done one by one (ops/project_flat.h) cost FLAT for each row. */
 static double seconds(void *state, const qb__cut *cut) {
     const double FIXED = 6.8, EACH = 0.17, FLAT = 0.27;
     const on_cpu *cpu = state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A device as an engine of the iterative methods: the CPU prepares the line integrals, which go up once; volume,
- * projections and all vectors of the solver stay on the device, and the volume comes down at the end. Where ranks share the
- * views, each has the whole volume there, and its lines pass through the hosts. Where there is no room for all that, two volumes and a
- * block of views stay there and the other vectors pass through (ops/vectors_spill.h), or, with less room, parts of all
- * (iterative_slabs.c). */
+ * projections and all vectors of the solver stay on the device, and the volume comes down at the end. Where ranks share
+ * the views, each has the whole volume there, and its lines pass through the hosts. Where there is no room for all
+ * that, two volumes and a block of views stay there and the other vectors pass through (ops/vectors_spill.h), or, with
+ * less room, parts of all (iterative_slabs.c). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -127,8 +127,8 @@ static bool spill(on_device *d, size_t cap) {
     return fits;
 }
 
-/* By parts, where not all has room in `cap` bytes; where the least has none either, the frame finds out. Ranks hand on what
- * lies whole on their devices. */
+/* By parts, where not all has room in `cap` bytes; where the least has none either, the frame finds out. Ranks hand on
+ * what lies whole on their devices. */
 static qb_status take_less(on_device *d, size_t cap, const qb_env *env) {
     if (spill(d, cap) || d->run.it->ranks > 1) return QB_OK;
     const qb_status status = qb__slab_projector_cut(&d->problem, &d->pick, cap, env, &d->slabs.cut);
@@ -145,8 +145,8 @@ static double pass_seconds(const on_device *d) {
     return it->ranks < 2 ? 0 : 2 * volume * (1 / d->pick.costs.up + 1 / d->pick.costs.down + 1 / 4e9);
 }
 
-/* Both directions once an iteration, and SIRT's sums of rows and columns as one more; of ranks the last begins to project
- * back when the first has done as many runs. */
+/* Both directions once an iteration, and SIRT's sums of rows and columns as one more; of ranks the last begins to
+ * project back when the first has done as many runs. */
 static double prepare_seconds(const on_device *d, const qb__cut *cut) {
     return (double)qb__iterative_lines(d->run.it, cut) * 2e-9 / d->threads;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices that hardly any ray has measured: those of dead rows of a cone's detector. Where rows are slices the scan knows them. */
+/* Slices that hardly any ray has measured: those of dead rows of a cone's detector. Where rows are slices the scan
+ * knows them. */
 
 #include "base/memory.h"
 #include "base/status.h"

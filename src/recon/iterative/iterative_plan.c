@@ -101,8 +101,8 @@ qb_status qb__iterative_begin(void *plan, const qb_env *env, cJSON *report, bool
 
 /* ---- grid ---- */
 
-/* The usual one; of a full turn about an axis to one side as wide as what was seen, as in qb fbp, or, of a geometry of the
- * caller's, the words of qb fdk, whose volume stays as wide as the detector. */
+/* The usual one; of a full turn about an axis to one side as wide as what was seen, as in qb fbp, or, of a geometry of
+ * the caller's, the words of qb fdk, whose volume stays as wide as the detector. */
 static qb_status usual_grid(const qb__iterative *it, bool chosen, const qb_env *env, qb_grid *grid) {
     const qb_scan_info *info = it->info;
     qb__half_fan fan;
@@ -123,8 +123,8 @@ static qb_status usual_grid(const qb__iterative *it, bool chosen, const qb_env *
     return QB_OK;
 }
 
-/* Slices of larger voxels than the usual ones are fewer: those above and below the detector would stay empty. In x and y the object
- * may well be wider than the detector. */
+/* Slices of larger voxels than the usual ones are fewer: those above and below the detector would stay empty. In x and
+ * y the object may well be wider than the detector. */
 static void keep_height(const qb_grid_options *asked, double usual, size_t slices, qb_grid *grid) {
     const double ROUNDING = 1e-6;
     const double n = ceil((double)slices * usual / grid->voxel[2] - ROUNDING);
@@ -182,8 +182,8 @@ static void add_beyond(qb__iterative *it) {
 
 /* ---- all together ---- */
 
-/* Slices as far apart as rows, but half way between them: a row sees the mean of two slices, and what alternates from slice to
- * slice is not seen at all. */
+/* Slices as far apart as rows, but half way between them: a row sees the mean of two slices, and what alternates from
+ * slice to slice is not seen at all. */
 static void check_rows(const qb__iterative *it, const qb_env *env) {
     const qb_grid *grid = &it->grid;
     const double MOVES = 0.2; /* rows: what is missed in one view is seen in another */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks that share the views of an iterative reconstruction. Each has a run of them and the whole volume: A x is of its
- * own views, A' y is over all. A voxel takes view after view, and so it does here: a run of the volume (bricks on CPUs, lines
- * on devices) goes from rank to rank, each adding its views, while the ranks before are at the next runs. So the bits are
- * those of one process, which conjugate gradients need: they enlarge what roundings differ by some hundred times. With U runs
- * and R ranks it takes (U + R - 1) / U of its time were they all busy; in an iteration each sends the volume once to the
- * next, and the last one to all. */
+ * own views, A' y is over all. A voxel takes view after view, and so it does here: a run of the volume (bricks on CPUs,
+ * lines on devices) goes from rank to rank, each adding its views, while the ranks before are at the next runs. So the
+ * bits are those of one process, which conjugate gradients need: they enlarge what roundings differ by some hundred
+ * times. With U runs and R ranks it takes (U + R - 1) / U of its time were they all busy; in an iteration each sends
+ * the volume once to the next, and the last one to all. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +90,8 @@ static qb_status tell(qb__iterative_run *r, const qb__iterative_runs *runs, size
 
 /* ---- from device to device ---- */
 
-/* As qb__device_sum_begin has it: NCCL takes a second to begin. Rank 0 says, as its environment need not be the others'. */
+/* As qb__device_sum_begin has it: NCCL takes a second to begin. Rank 0 says, as its environment need not be the
+ * others'. */
 qb_status qb__iterative_connect(qb__iterative_run *r, qb__device *device) {
     const double worth = 4e9, volume = (double)qb__iterative_unknowns(r->it) * sizeof(float);
     int wanted = 2 * qb__iterative_passes(r->it) * volume >= worth || getenv("QB_LIBNCCL") != NULL;

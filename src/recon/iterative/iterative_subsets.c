@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Subsets of the views, each spread over all angles. They lie one behind another, so that a solver takes runs of views. */
+/* Subsets of the views, each spread over all angles. They lie one behind another, so that a solver takes runs of
+ * views. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -34,8 +35,8 @@ static size_t turned(size_t i, size_t count) {
     return out;
 }
 
-/* View after view goes to the subset that lags the most behind its share; of equals to the next one by turned(). So the union of two
- * subsets side by side is spread, too. */
+/* View after view goes to the subset that lags the most behind its share; of equals to the next one by turned(). So the
+ * union of two subsets side by side is spread, too. */
 static size_t lagging(const part *p, size_t subsets, size_t view) {
     size_t best = 0;
     double most = -INFINITY;
@@ -51,8 +52,9 @@ static size_t lagging(const part *p, size_t subsets, size_t view) {
     return best;
 }
 
-/* Subsets of fewer views than an eighth of the voxels across lead to cycles that are far from the minimum; with 32 views the cycle is
- * small, however many voxels there are. Those that are no smaller than a block of a device's views consist of such blocks. */
+/* Subsets of fewer views than an eighth of the voxels across lead to cycles that are far from the minimum; with 32
+ * views the cycle is small, however many voxels there are. Those that are no smaller than a block of a device's views
+ * consist of such blocks. */
 static size_t grain_of(const qb__iterative *it, size_t least) {
     const size_t across = qb__larger(it->grid.n[0], it->grid.n[1]);
     const size_t views = qb__larger(least, qb__smaller(across / 8, QB__JOSEPH_VIEWS));

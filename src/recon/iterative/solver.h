@@ -19,13 +19,14 @@ typedef struct qb__linear {
     double crossing; /* the least element of A for a ray through the middle of an unknown */
     /* Vectors of ops/vectors.h: y = A x; x = A' y. */
     qb__linear_apply *forward, *adjoint;
-    /* Where `equations` are a part of them, and adjoint() has all of them in what it makes: a sum over this part becomes
-     * that over all. NULL: they are all. */
+    /* Where `equations` are a part of them, and adjoint() has all of them in what it makes: a sum over this part
+     * becomes that over all. NULL: they are all. */
     qb__linear_number *total;
-    /* Make a number that ranks have computed with different rounding the same on all, since they stop by it. NULL: single rank. */
+    /* Make a number that ranks have computed with different rounding the same on all, since they stop by it. NULL:
+     * single rank. */
     qb__linear_number *same;
-    /* The same for views first <= v < first + count of `views`: y holds these views alone, x' is the part of A' y that they make, or, with
-     * `more`, is added to. */
+    /* The same for views first <= v < first + count of `views`: y holds these views alone, x' is the part of A' y that
+     * they make, or, with `more`, is added to. */
     size_t views;
     qb_status (*forward_of)(void *self, const void *x, size_t first, size_t count, void *y);
     qb_status (*adjoint_of)(void *self, const void *y, size_t first, size_t count, bool more, void *x);
@@ -37,14 +38,16 @@ typedef struct qb__linear {
     const size_t *all_subset;
     size_t aligned;    /* `first` must be a multiple of this; 0 = 1 */
     size_t most_views; /* most views that the vector y of these calls can hold; 0: all */
-    /* Numbers of the host into a vector: [view][row][column] of the whole scan in its own order, or a volume [z][y][x] of what is kept.
-     * Slices beyond it become as the last ones, with `only_kept` NaN. Into unknowns that are not spilled, while at most one more does not. */
+    /* Numbers of the host into a vector: [view][row][column] of the whole scan in its own order, or a volume [z][y][x]
+     * of what is kept. Slices beyond it become as the last ones, with `only_kept` NaN. Into unknowns that are not
+     * spilled, while at most one more does not. */
     qb_status (*load)(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector);
     const char *kernel; /* name of the kernel */
     bool holes;         /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
 } qb__linear;
 
-/* What a model-based reconstruction minimises, and where it begins: solver_mbir.c. Arrays are the host's; NULL: there is none. */
+/* What a model-based reconstruction minimises, and where it begins: solver_mbir.c. Arrays are the host's; NULL: there
+ * is none. */
 typedef struct qb__solve_model {
     qb__icd_prior prior;
     double pull;          /* 1 / sigma_p^2 of a proximal map, which has no prior; else 0 */
@@ -98,8 +101,8 @@ typedef struct qb__solved {
     int iterations;         /* done */
     const char *stopped;    /* why: "iterations", "tolerance", "residual is zero" */
     qb__solve_trace *trace; /* [iterations], the caller's memory */
-    /* TV, at the end; else NAN: the gap over the objective; the weight of the variation; the weighted rms of A x - b; and
-     * lambda in units of what such noise does to a voxel. */
+    /* TV, at the end; else NAN: the gap over the objective; the weight of the variation; the weighted rms of A x - b;
+     * and lambda in units of what such noise does to a voxel. */
     double gap, lambda, noise, strength;
     double rest; /* MBIR: forecast of how much the cost will still fall, relative to it */
     double more; /* MBIR: forecast number of iterations until nothing remains of that */
@@ -117,7 +120,8 @@ typedef struct qb__solver {
         passes_each; /* pairs of forward and adjoint before the first iteration, and in each; for forecasts */
     size_t grain;    /* it takes subsets of at least so many views; 0 = all views at once */
     bool spills; /* projections go between two vectors of unknowns at most, the others may be spilled (ops/vectors.h) */
-    /* Only the few rays through them hold the end slices of a cone's volume: an object that goes on beyond is warned of. */
+    /* Only the few rays through them hold the end slices of a cone's volume: an object that goes on beyond is warned
+     * of. */
     bool loose_ends;
     int usual; /* iterations that it takes where it stops by itself, for forecasts; 0 = all that it may */
     qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,
@@ -137,8 +141,8 @@ qb_status qb__solve_total(const qb__linear *a, double *sum);
 qb_status qb__solve_dot_lines(const qb__linear *a, const qb__vectors *v, const void *x, const void *y, double *sum);
 /* y = 0 where b says that nothing was measured. */
 void qb__solve_mask(const qb__linear *a, const qb__vectors *v, const void *b, void *y);
-/* The end of an iteration: notes it in solved->trace, says whether it was the last, and fails where it diverges. `residual`
- * is that before it. */
+/* The end of an iteration: notes it in solved->trace, says whether it was the last, and fails where it diverges.
+ * `residual` is that before it. */
 qb_status qb__solve_note(const qb__linear *a, const qb__solve_options *options, const char *name, const qb__vectors *v,
                          const qb_env *env, double residual, const qb__vector_step *step, qb__solved *solved,
                          bool *last);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Model-based reconstruction of any geometry: the volume x that minimises
  *     1/2 sum_i w_i / sigma_y^2 (A x - b)_i^2 + sum_pairs b_st rho(x_s - x_t),   x >= 0 with `nonneg`,
- * which is the cost of the coordinate descent (cpu/icd/icd.h), or with 1 / (2 sigma_p^2) |x - toward|^2 in the place of the prior.
+ * which is the cost of the coordinate descent (cpu/icd/icd.h), or with 1 / (2 sigma_p^2) |x - toward|^2 in the place of
+ * the prior.
  *
- * All voxels step at once, by separable quadratic surrogates (Erdogan and Fessler, Phys. Med. Biol. 44 (1999) 2835): the curvature of the
- * data term is D = A' W A 1, that of the prior is in cpu/prior/prior.h. Views come in ordered subsets, each standing for all of
- * them (Kim, Ramani and Fessler, IEEE Trans. Med. Imaging 34 (2015) 167), and the steps have the momentum of the optimised gradient
- * method (Kim and Fessler, Math. Program. 159 (2016) 81):
+ * All voxels step at once, by separable quadratic surrogates (Erdogan and Fessler, Phys. Med. Biol. 44 (1999) 2835):
+ * the curvature of the data term is D = A' W A 1, that of the prior is in cpu/prior/prior.h. Views come in ordered
+ * subsets, each standing for all of them (Kim, Ramani and Fessler, IEEE Trans. Med. Imaging 34 (2015) 167), and the
+ * steps have the momentum of the optimised gradient method (Kim and Fessler, Math. Program. 159 (2016) 81):
  *     x+ = max(0, z - (V / V_m A_m' W_m (A_m z - b_m) + prior's slope) / (D + prior's curvature)),
  *     z = x+ + (t - 1) / t' (x+ - x) + t / t' (x+ - z),   t' = (1 + sqrt(1 + 4 t^2)) / 2.
- * Subsets lead to a cycle around the minimum, so that after a few passes they are merged, by twos, down to one of all views. With it the
- * iteration is exact. The momentum is dropped where a step goes back (O'Donoghue and Candes, Found. Comput. Math. 15 (2015) 715). */
+ * Subsets lead to a cycle around the minimum, so that after a few passes they are merged, by twos, down to one of all
+ * views. With it the iteration is exact. The momentum is dropped where a step goes back (O'Donoghue and Candes, Found.
+ * Comput. Math. 15 (2015) 715). */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,12 +26,12 @@
 
 /* kernels/vectors/prior.cl */
 enum { HOLES = 4, CURVES = 64 };
-/* Passes with the finest subsets, then with each twice as large. With 32 views the cycle is small. With fewer than 16 the momentum makes it
- * larger after some 32 steps, and is dropped before the third pass. */
+/* Passes with the finest subsets, then with each twice as large. With 32 views the cycle is small. With fewer than 16
+ * the momentum makes it larger after some 32 steps, and is dropped before the third pass. */
 enum { FULL_PASSES = 3, MERGED_PASSES = 2, ENOUGH_VIEWS = 32, FEW_VIEWS = 16, MANY_STEPS = 32 };
-/* All voxels at once change by more in a pass than one by one near the minimum, for the momentum. Where they change by three times
- * --stop, volumes were within 5 HU of the minimum. The cost of many voxels may go on falling for long where they hardly change: half of
- * --stop is enough then. */
+/* All voxels at once change by more in a pass than one by one near the minimum, for the momentum. Where they change by
+ * three times --stop, volumes were within 5 HU of the minimum. The cost of many voxels may go on falling for long where
+ * they hardly change: half of --stop is enough then. */
 enum { LOOSER = 3 };
 /* A pass by many subsets of enough views brings voxels several times as near: six times --stop is enough. */
 enum { LOOSER_SUBSETS = 6 };
@@ -46,7 +48,8 @@ static float weight_of(int rule, float y, float given) {
     return rule == 4 ? given : 1;
 }
 
-/* v0 = A x, v1 = b, v2 = weights of a file; s0 = 1 / sigma_y^2, s1 = rule of weights. v0 = w (v0 - b), with CURVES w v0. Sum: w r^2. */
+/* v0 = A x, v1 = b, v2 = weights of a file; s0 = 1 / sigma_y^2, s1 = rule of weights. v0 = w (v0 - b), with CURVES w
+ * v0. Sum: w r^2. */
 static void misfit(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const size_t shift = job->views.first * job->views.each;
     const float *b = (const float *)job->v[1] + shift, scale = (float)job->s[0];
@@ -191,8 +194,8 @@ static size_t views_in(const mbir *s, const size_t *subset, size_t i, size_t cou
     return views;
 }
 
-/* The curvature is smooth: a quarter of the views, spread over all angles, says it of all where they come in subsets. Weights of a file,
- * and what was not measured, may differ from view to view. Returns the subsets that say it. */
+/* The curvature is smooth: a quarter of the views, spread over all angles, says it of all where they come in subsets.
+ * Weights of a file, and what was not measured, may differ from view to view. Returns the subsets that say it. */
 static qb_status subsets_of_curve(const mbir *s, size_t *subsets) {
     enum { PART = 4, LEAST = 32 };
     double differs = s->w || s->a->holes;
@@ -202,7 +205,8 @@ static qb_status subsets_of_curve(const mbir *s, size_t *subsets) {
     return status;
 }
 
-/* g = A' w (A z - b) of some views, with CURVES A' w A z, as many at a time as y has room for; *sum += w (A z - b)^2. */
+/* g = A' w (A z - b) of some views, with CURVES A' w A z, as many at a time as y has room for; *sum += w (A z -
+ * b)^2. */
 static qb_status slope_of(const mbir *s, size_t first, size_t count, int flags, double *sum) {
     qb_status status = QB_OK;
     for (size_t done = 0, some; done < count || done == 0; done += some) {

@@ -13,10 +13,10 @@ typedef struct sirt {
 
 /* Rays that touch nothing, and voxels that no ray meets, weigh nothing; nor do those that but graze one another, by
  * less than a thousandth of a ray through a voxel's middle. Divided by its sum, a touch of any size weighs as much as a
- * whole crossing: a voxel would get all that the ray next to it has, and a ray past the volume would pull at the one voxel
- * on its rim, for what may be no more than how it was rounded (some 1e-7 of a crossing a ray, and on each kernel another).
- * It is measured against one crossing and not against the mean or the largest sum: these grow with views and planes,
- * as a touch does not, and the mean falls where rays see little of the volume. */
+ * whole crossing: a voxel would get all that the ray next to it has, and a ray past the volume would pull at the one
+ * voxel on its rim, for what may be no more than how it was rounded (some 1e-7 of a crossing a ray, and on each kernel
+ * another). It is measured against one crossing and not against the mean or the largest sum: these grow with views and
+ * planes, as a touch does not, and the mean falls where rays see little of the volume. */
 static qb_status sum_up(const qb__linear *a, const qb__vectors *v, const void *b, sirt *s) {
     const double least = 1e-3 * a->crossing;
     qb_status status;

@@ -113,8 +113,8 @@ OP(slope, 1);
                        ((i) >= plane ? (p2)[(i)-plane] : 0)) -                                                         \
                       ((p0)[i] + (p1)[i] + (p2)[i])))
 
-/* v0 = A'y, v1 to v3 = p, v4 = tau, v5 = x, v6 = x'; s0 = nu, s1 = balance, s2 = relaxation - 1. Sums: squares of change and
- * of x. */
+/* v0 = A'y, v1 to v3 = p, v4 = tau, v5 = x, v6 = x'; s0 = nu, s1 = balance, s2 = relaxation - 1. Sums: squares of
+ * change and of x. */
 static void primal(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *g = job->v[0], *p0 = job->v[1], *p1 = job->v[2], *p2 = job->v[3], *tau = job->v[4];
     const float nu = (float)job->s[0], balance = (float)job->s[1], beyond = (float)job->s[2];
@@ -135,8 +135,8 @@ static void primal(const qb__vector_job *job, size_t first, size_t end, double *
 }
 OP(primal, 2);
 
-/* v0 = A'y, v1 to v3 = p, v4 = x; s0 = nu. Sums: r = A'y + nu grad'p where it is positive, where it is negative; x^6 and x^4
- * where x is negative. */
+/* v0 = A'y, v1 to v3 = p, v4 = x; s0 = nu. Sums: r = A'y + nu grad'p where it is positive, where it is negative; x^6
+ * and x^4 where x is negative. */
 static void slack(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *g = job->v[0], *p0 = job->v[1], *p1 = job->v[2], *p2 = job->v[3], *x = job->v[4];
     const float nu = (float)job->s[0];

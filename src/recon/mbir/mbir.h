@@ -6,10 +6,10 @@
 #include "recon/mbir/mbir_checkpoint.h"
 #include "recon/reconstruction.h"
 
-/* sigma_x and sigma_y as svmbir computes them, from some sinograms [count] and their weights. sigma_x is 0.2 * 2^sharpness times the
- * mean line integral over the detector's width. sigma_y is the rms of weighted line integrals, snr_db decibels lower, times
- * sqrt(voxel / pixel). Only rays that meet the object count. Outliers beyond the limit are left out: one faulty value of 1e4 would
- * change the whole image. */
+/* sigma_x and sigma_y as svmbir computes them, from some sinograms [count] and their weights. sigma_x is 0.2 *
+ * 2^sharpness times the mean line integral over the detector's width. sigma_y is the rms of weighted line integrals,
+ * snr_db decibels lower, times sqrt(voxel / pixel). Only rays that meet the object count. Outliers beyond the limit are
+ * left out: one faulty value of 1e4 would change the whole image. */
 typedef struct qb__mbir_sigmas {
     double x, y, p;      /* p: sigma_p of a proximal map, ten times sigma_x */
     double limit;        /* 0: not computed yet */
@@ -18,9 +18,9 @@ typedef struct qb__mbir_sigmas {
     double noise;        /* noise of w^1/2 y, from differences of neighbours; 0: none found, or not computed */
     bool met;            /* a ray hits the object; otherwise sigmas cannot be computed */
 } qb__mbir_sigmas;
-/* The limit above which a line integral counts as an outlier, from every `step`-th of some lines: five times their 99.5th
- * percentile, at least 25 (one photon of 7e10 passes). No value of a clean scan is larger, whatever its units, if the object covers
- * more than one ray in two hundred. */
+/* The limit above which a line integral counts as an outlier, from every `step`-th of some lines: five times their
+ * 99.5th percentile, at least 25 (one photon of 7e10 passes). No value of a clean scan is larger, whatever its units,
+ * if the object covers more than one ray in two hundred. */
 double qb__mbir_limit(const float *lines, size_t count, size_t step);
 qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, size_t count, double width,
                                    double relative_voxel, double sharpness, double snr_db);
@@ -77,9 +77,9 @@ typedef struct qb__mbir_measured {
     char job[48];     /* unique name of this job, sent by rank 0 */
 } qb__mbir_measured;
 
-/* A model-based reconstruction of a parallel beam or a fan. Without a prior between slices, they pass in slabs of whole groups;
- * with one there is a single slab, or one for each rank. Decided by mbir_plan.c, of a cone by mbir_cone.c; the CPU's engine
- * chooses how the matrix is kept. */
+/* A model-based reconstruction of a parallel beam or a fan. Without a prior between slices, they pass in slabs of whole
+ * groups; with one there is a single slab, or one for each rank. Decided by mbir_plan.c, of a cone by mbir_cone.c; the
+ * CPU's engine chooses how the matrix is kept. */
 typedef struct qb__mbir {
     qb_scan *scan;
     const qb_scan_info *info;
@@ -128,7 +128,8 @@ static inline const float *qb__mbir_image_at(const qb__mbir *m, const qb__mbir_i
 }
 void qb__mbir_images_release(qb__mbir *m);
 
-/* Number of slices that determines the groups: of the job, or, with a prior between slices of ranks, of the largest rank. */
+/* Number of slices that determines the groups: of the job, or, with a prior between slices of ranks, of the largest
+ * rank. */
 size_t qb__mbir_all(const qb__mbir *m);
 
 /* Warn that the descent stopped at its limit: the cost is forecast to fall by the share `rest`, 1 = unknown; the image

@@ -163,7 +163,8 @@ static qb_status check_weights(const qb__mbir *m) {
     return QB_OK;
 }
 
-/* Lines far from the others, among those that the scales were computed from. By transmission, large ones weigh nothing. */
+/* Lines far from the others, among those that the scales were computed from. By transmission, large ones weigh
+ * nothing. */
 static void warn_of_far(const qb__mbir *m, const qb_env *env) {
     const qb__icd_weighting rule = m->settings.weighting;
     if (!m->measured.sigmas.left_out || m->terms.weights_file || rule == QB__WEIGH_TRANSMISSION ||

@@ -16,8 +16,8 @@ typedef struct qb__mbir_keep {
     qb__icd_trace *trace;
 } qb__mbir_keep;
 
-/* A model-based reconstruction of any geometry: the cost of qb__mbir, minimised by recon/iterative/solver_mbir.c with the engines of the
- * iterative methods. */
+/* A model-based reconstruction of any geometry: the cost of qb__mbir, minimised by recon/iterative/solver_mbir.c with
+ * the engines of the iterative methods. */
 typedef struct qb__mbir_cone {
     qb__iterative it; /* first: the engines' */
     qb__mbir m; /* what the options say of the cost, and what the data say of its scales; images and weights of files */
@@ -28,8 +28,8 @@ typedef struct qb__mbir_cone {
     double start_seconds; /* time to make `start` */
 } qb__mbir_cone;
 
-/* The start by qb fdk, in the volume's voxels, nothing below zero with positivity. cone->start stays NULL where the geometry is not for
- * that. (mbir_cone_start.c) */
+/* The start by qb fdk, in the volume's voxels, nothing below zero with positivity. cone->start stays NULL where the
+ * geometry is not for that. (mbir_cone_start.c) */
 qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run);
 
 /* Checkpoints; as qb__iterative.keeper; `named`: the output has its name. */

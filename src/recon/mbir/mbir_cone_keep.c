@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a reconstruction of any geometry, kept after some of its passes: a slab of all slices (mbir_checkpoint.h). All ranks have
- * the same state: rank 0 keeps it, reads it again, and sends it to the others. */
+/* The state of a reconstruction of any geometry, kept after some of its passes: a slab of all slices
+ * (mbir_checkpoint.h). All ranks have the same state: rank 0 keeps it, reads it again, and sends it to the others. */
 #include <stdio.h>
 
 #include "base/hash.h"

@@ -20,7 +20,8 @@ static qb__run slices_of(const qb__iterative *it, size_t rank) {
     return (qb__run){first, first + count};
 }
 
-/* The slices of this rank. The same scan is read by two jobs now, and this one is not to count among what the other reads. */
+/* The slices of this rank. The same scan is read by two jobs now, and this one is not to count among what the other
+ * reads. */
 static qb_status run_fdk(qb__mbir_cone *cone, const qb__running *run, const qb_env *quiet) {
     const qb__iterative *it = &cone->it;
     const size_t *n = it->asked.n;

@@ -8,9 +8,9 @@
 #include "recon/reconstruction.h"
 #include "simulate/simulate.h"
 
-/* A forward projection from disk to disk. Views are made in blocks. For each block the volume is read slab by slab, or stays in memory
- * if it fits. A chunk is one slab for one block; all slabs of a block come before the next block. Filled by projection_plan.c, only
- * read afterwards. */
+/* A forward projection from disk to disk. Views are made in blocks. For each block the volume is read slab by slab, or
+ * stays in memory if it fits. A chunk is one slab for one block; all slabs of a block come before the next block.
+ * Filled by projection_plan.c, only read afterwards. */
 typedef struct qb__projection {
     const char *volume;
     qb__source *source;

@@ -4,13 +4,15 @@
 
 #include "recon/mbir/icd/icd_stack.h"
 
-/* A few slices, one after another, each by all threads: PSV-ICD (Algorithm 2 of Wang et al., PPoPP 2017). The first sweep visits all
- * SuperVoxels. Each later one visits the fifth that changed most at their last visit, and then a random fifth.
+/* A few slices, one after another, each by all threads: PSV-ICD (Algorithm 2 of Wang et al., PPoPP 2017). The first
+ * sweep visits all SuperVoxels. Each later one visits the fifth that changed most at their last visit, and then a
+ * random fifth.
  *
- * SuperVoxels have the four colours of a checkerboard, so that neighbours are never updated together. A batch has at most
- * qb__icd_slicewise_at_once() SuperVoxels of one colour, in random order. All of them start from the same error sinogram, and their
- * changes are added in order. The size of a batch depends on the slice only, so results do not depend on threads, and nothing is
- * locked. Created in icd_bands.c, filled in icd_bands_start.c, swept in icd_bands_sweep.c. */
+ * SuperVoxels have the four colours of a checkerboard, so that neighbours are never updated together. A batch has at
+ * most qb__icd_slicewise_at_once() SuperVoxels of one colour, in random order. All of them start from the same error
+ * sinogram, and their changes are added in order. The size of a batch depends on the slice only, so results do not
+ * depend on threads, and nothing is locked. Created in icd_bands.c, filled in icd_bands_start.c, swept in
+ * icd_bands_sweep.c. */
 enum { QB__ICD_AT_ONCE = 16 }; /* SuperVoxels of a batch, at most */
 
 typedef struct qb__icd_supervoxel {

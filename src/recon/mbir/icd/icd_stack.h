@@ -11,13 +11,14 @@
 
 /* Iterative coordinate descent on a stack of slices, 16 at a time (cpu/icd/icd.h).
  *
- * Independent slices form groups of 16 in their order, and each group stops by itself. With a prior between slices, lane l of group g
- * is slice l * groups + g, so that two neighbours are never updated together. Even groups are updated, then odd ones. If the number
- * of groups is odd, the last one, a neighbour of the first, is updated alone. All groups stop together. If other ranks have the
- * neighbouring slices (icd_halo.h), every rank has an even number of groups, and groups of even slices of the whole job come first.
+ * Independent slices form groups of 16 in their order, and each group stops by itself. With a prior between slices,
+ * lane l of group g is slice l * groups + g, so that two neighbours are never updated together. Even groups are
+ * updated, then odd ones. If the number of groups is odd, the last one, a neighbour of the first, is updated alone. All
+ * groups stop together. If other ranks have the neighbouring slices (icd_halo.h), every rank has an even number of
+ * groups, and groups of even slices of the whole job come first.
  *
- * Within a group, tiles are visited in a new random order in each sweep, and a tile line by line, back and forth. One thread works
- * on a group, so results do not depend on the number of threads. */
+ * Within a group, tiles are visited in a new random order in each sweep, and a tile line by line, back and forth. One
+ * thread works on a group, so results do not depend on the number of threads. */
 
 typedef enum qb__icd_weighting {
     QB__WEIGH_NONE,
@@ -125,8 +126,8 @@ qb_status qb__icd_stack_start(qb__icd_stack *stack, const qb__icd_given *given);
 qb_status qb__icd_stack_run(qb__icd_stack *stack, const qb_env *env, const qb__icd_watch *watch, qb__icd_trace *trace,
                             int *turns, const char **stopped);
 int qb__icd_sweeps(int equits); /* entries that a trace may have */
-/* Save the state after a sweep, piece by piece, or load it (`into`) into a stack that was started with the same data. Further sweeps
- * then give the same bits. */
+/* Save the state after a sweep, piece by piece, or load it (`into`) into a stack that was started with the same data.
+ * Further sweeps then give the same bits. */
 qb_status qb__icd_stack_state(qb__icd_stack *stack, bool into, qb__icd_piece piece, void *self);
 /* Copy a slice: image[iy * nx + ix] = scale * x. */
 qb_status qb__icd_stack_image(const qb__icd_stack *stack, size_t slice, float scale, float *image);

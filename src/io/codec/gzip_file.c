@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream of gzip (RFC 1952) or zlib (RFC 1950) made by several threads: each compresses blocks by itself, to whole
- * bytes, and one behind the other they are one stream of deflate. */
+/* Compresses a file into one gzip (RFC 1952) or zlib (RFC 1950) stream with several threads. Each thread compresses
+ * blocks independently. Every compressed block ends on a whole byte, so the blocks written one after the other form one
+ * deflate stream. */
 #include "io/codec/gzip_file.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ typedef struct block {
 typedef struct batch {
     int fd;
     const char *path;
-    uint64_t at, end; /* offset of what is read now; size of the file */
+    uint64_t at, end; /* offset of the first block of the batch; end of the data in the file */
     qb__stream kind;
     block *blocks;
 } batch;
@@ -54,7 +55,8 @@ static qb_status pack_block(void *context, size_t number, size_t worker) {
     return qb__fail(QB_NO_MEMORY, "%s: %zu bytes cannot be compressed", b->path, k->bytes);
 }
 
-/* Of gzip: the CRC and how much it unpacks to, lowest byte first; of zlib: Adler-32, highest byte first. */
+/* Fill in the trailer and return its bytes. gzip: CRC-32 and uncompressed size, lowest byte first. zlib: Adler-32,
+ * highest byte first. */
 static size_t end_stream(qb__stream kind, uLong sum, uint64_t unpacked, unsigned char tail[8]) {
     for (int i = 0; i < 4; i++) {
         tail[i] = (unsigned char)(sum >> 8 * (kind == QB__STREAM_GZIP ? i : 3 - i));
@@ -64,7 +66,8 @@ static size_t end_stream(qb__stream kind, uLong sum, uint64_t unpacked, unsigned
 }
 
 static qb_status pack_all(batch *b, int out, size_t threads, size_t room, uint64_t *bytes) {
-    static const unsigned char heads[2][10] = {{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3}, {0x78, 0x01}}; /* quick */
+    /* header bytes that state the fastest compression level */
+    static const unsigned char heads[2][10] = {{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3}, {0x78, 0x01}};
     const size_t head = b->kind == QB__STREAM_GZIP ? 10 : 2;
     const uint64_t from = b->at;
     unsigned char tail[8];

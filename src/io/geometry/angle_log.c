@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Angles in the logs of instruments, which name them in each line: "Projection:  1  angle: 0.3152   Monitor 3 before:
- * ..." of ISIS' IMAT, as text or parted by commas. Lines above the first one of these are its header. */
+/* Angles in instrument logs that name the angle in each line. Example from IMAT at ISIS: "Projection:  1  angle: 0.3152
+ * Monitor 3 before: ...". Values may also be separated by commas. Lines above the first line with an angle are the
+ * header. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "base/status.h"
 #include "io/geometry/angle_list.h"
 
-/* The number behind "angle:" in the line that begins there. */
+/* The number behind "angle:" in the line that starts at `line`. */
 static bool find_angle(const char *line, double *angle) {
     static const char name[] = "angle:";
     const size_t n = sizeof name - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an NXtomo entry says of each frame besides its angle: the beam's intensity, and where the sample stood. */
+/* What an NXtomo entry states for each frame besides its angle: the beam intensity and the sample position. */
 #ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
 
-/* One number a frame; NULL: there are none. What cannot be read is noted. */
+/* Reads one number for each frame. NULL: there are none, or they cannot be used; unusable numbers are noted. */
 static double *of_frames(hid_t file, const char *name, const char *path, size_t frames, qb__notes *notes) {
     double *values;
     size_t count, shape[3];
@@ -18,7 +18,7 @@ static double *of_frames(hid_t file, const char *name, const char *path, size_t 
     if (!qb__h5_shape(file, path, &rank, shape)) return NULL;
     count = shape[0] * shape[1] * shape[2];
     if (count != frames) {
-        if (count > 1) /* one is of all frames, which changes nothing */
+        if (count > 1) /* a single number is the same for all frames and changes nothing */
             qb__note(notes, "%s has %zu numbers for %zu frames: it is not used" QB__CODE("metadata-unusable"), path,
                      count, frames);
         return NULL;
@@ -34,8 +34,8 @@ static bool are_intensities(const double *values, const qb__frames *frames) {
     return true;
 }
 
-/* The monitor's mean over the flats is what each view's is compared with: flats that differ in nothing else add up
- * so. */
+/* Intensities of views and flats relative to the mean intensity over the flats. The mean is the right reference,
+ * because views are divided by the mean of the flats. */
 static void take_intensity(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts) {
     const qb__frames *data = &parts->data, *flats = &parts->flats;
     char path[400];
@@ -58,7 +58,7 @@ static void take_intensity(hid_t file, const char *name, const char *entry, size
     qb__free(values);
 }
 
-/* Where the sample stood in each view, along three axes and about them. */
+/* The sample position in each view: translation along one of three axes, or rotation about it. */
 static void take_motion(hid_t file, const char *name, const char *entry, int way, size_t frames,
                         qb__scan_parts *parts) {
     qb__motion *m = &parts->motion[way];

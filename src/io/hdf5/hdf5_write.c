@@ -15,8 +15,8 @@
 #include "io/writer.h"
 #include "quickbeam/geometry.h"
 
-/* Also where HDF5 passes over it, as on closing a dataset. The system's reason where HDF5 tells it; a full disk shows
- * in errno only. */
+/* Turns a failed write into an error, also one that HDF5 does not report, such as on closing a dataset. The reason
+ * comes from HDF5 if it has one; a full disk shows only in errno. */
 static qb_status write_failed(const qb_writer *writer, const char *what) {
     int fault = qb__h5_fault(0);
     if (fault) return qb__fail_writing(fault, writer->path);
@@ -29,7 +29,7 @@ static qb_status make_file(qb_writer *writer, const double *degrees) {
     qb_status status = QB_OK;
     qb__h5_enter();
     errno = 0;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS); /* the oldest layout, which hdf5_index.c knows */
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS); /* use the oldest file layout, which hdf5_index.c can edit */
     H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST);
     hid_t file = H5Fcreate(writer->part, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
@@ -40,7 +40,8 @@ static qb_status make_file(qb_writer *writer, const double *degrees) {
     return status;
 }
 
-/* Of chunks, what each costs in lists and trees, and a few layers that wait. */
+/* Disk space of compressed output besides the images: the lists and trees of the chunks, and the layers of images that
+ * wait to be compressed. */
 static size_t overhead_packed(const qb_writer *writer) {
     enum { LISTED = 80, WAIT = 2 };
     qb__h5_packed p;
@@ -72,7 +73,7 @@ static qb_status begin_parts(qb_writer *writer) {
     return writer->taken_up ? qb__h5_parts_resume(writer, parts) : qb__h5_parts_begin(writer, parts);
 }
 
-/* As HDF5 has closed it: where the data go. */
+/* Finds the offset of the image data in the file, after HDF5 has closed it. */
 static qb_status find_data(qb_writer *writer) {
     const size_t *shape = writer->stack.shape;
     hsize_t n[3] = {0};
@@ -94,7 +95,7 @@ static qb_status find_data(qb_writer *writer) {
     return qb__fail(QB_BAD_INPUT, "%s is kept and is no such HDF5 file: remove it to start anew", writer->part);
 }
 
-/* Before any image is made: can the dataset get its index in the end? */
+/* Check before any image is computed that the chunk index can be added at the end. */
 static qb_status check_packed(qb_writer *writer) {
     uint64_t header, chunks;
     const qb_status status = qb__h5_packed_header(writer, &header, &chunks);
@@ -102,8 +103,7 @@ static qb_status check_packed(qb_writer *writer) {
     return qb__h5_index_check(writer->fd, writer->path, header);
 }
 
-/* HDF5 makes the file and says where the data go; then it is closed, and they go there by pwrite.
- */
+/* HDF5 creates the file and tells the data offset. Then the file is closed, and the images are written with pwrite. */
 static qb_status begin_hdf5(qb_writer *writer) {
     const qb_stack *stack = &writer->stack;
     double *degrees = NULL;
@@ -140,7 +140,8 @@ static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     qb_status status = parts ? qb__h5_parts_finish(writer, parts) : QB_OK;
     if (packed) status = qb__h5_packed_finish(writer, packed);
     if (status != QB_OK) return status;
-    qb__staging_forget(writer->part); /* who is killed while HDF5 changes the file leaves one that nobody can trust */
+    /* HDF5 now changes the file: a run killed here leaves a file that cannot be resumed */
+    qb__staging_forget(writer->part);
     if (parts) status = qb__h5_parts_move(writer, parts);
     if (packed) status = qb__h5_packed_index(writer, packed);
     if (status != QB_OK || !*provenance) return status;
@@ -178,7 +179,7 @@ static qb_status join_hdf5(qb_writer *writer, const qb__writer_location *place) 
                   : qb__h5_parts_join(qb__h5_parts_of(writer), place);
 }
 
-/* Parts that are cut short were not taken up. */
+/* Whether the kept images are complete. Uncompressed parts were already checked when they were resumed. */
 static bool has_hdf5(const qb_writer *writer, const unsigned char *images) {
     const qb__h5_packed *packed = qb__h5_packed_of(writer);
     return !packed || qb__spool_reopen(&packed->spool, images);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Images of FITS that are compressed in tiles (Rice, gzip, PLIO, H-compress), by cfitsio. One file handle, one thread
- * at a time. */
+/* FITS images that are compressed in tiles (Rice, gzip, PLIO, H-compress), read with cfitsio. There is one file handle,
+ * so only one thread reads at a time. */
 #include "base/status.h"
 #include "io/formats.h"
 #ifdef QB_HAVE_CFITSIO
@@ -17,7 +17,7 @@
 typedef struct fits {
     qb__source base;
     fitsfile *file;
-    int axes, type; /* cfitsio's code of a number in memory */
+    int axes, type; /* cfitsio's code of the number type in memory */
     pthread_mutex_t lock;
 } fits;
 
@@ -84,8 +84,8 @@ static bool is_whole(const unsigned char *from, size_t bytes) {
 #endif
 }
 
-/* Checks the tiles of one table column, which are gzip streams. Together they have at most `stored` bytes, the file's
- * size. */
+/* Checks that the tiles of one table column are complete gzip streams. Their total size must be at most `stored` bytes,
+ * the size of the file. */
 static qb_status check_streams(fits *f, const char *name, uint64_t stored) {
     LONGLONG rows = 0, bytes, at;
     int column = 0, any, said = 0;

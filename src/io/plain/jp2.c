@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JPEG 2000 (ISO/IEC 15444-1): files of boxes (.jp2) and bare code streams (.j2k), grey levels of 1 to 16 bits, one
- * picture a file. Of colours the first channel is read, as it is stored. */
+ * picture per file. Of a colour picture only the first channel is read, as stored. */
 #include "base/status.h"
 #include "io/plain/pictures.h"
 #ifdef QB_HAVE_OPENJPEG
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A file that is being read; `why` is the library's first complaint. */
+/* A file that is being read; `why` is the first error message of the library. */
 typedef struct reader {
     opj_stream_t *stream;
     opj_codec_t *codec;
@@ -109,7 +109,7 @@ static qb_status read_picture(const char *path, const qb__picture *p, size_t row
 }
 
 qb_status qb__jp2_open(const char *path, const char *how, qb__source **source) {
-    /* Empty blocks of 64 x 64 pixels take next to no bits: a bound against headers that lie, not against black
+    /* An empty block of 64 x 64 pixels needs almost no bits. So this limit rejects false headers, but not black
      * pictures. */
     static const qb__picture_kind kind = {"JPEG 2000", " .jp2 .j2k .j2c ", 1 << 22, read_head, read_picture};
     (void)how;

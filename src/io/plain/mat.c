@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* MATLAB files of version 5 to 7 (MAT-File Level 5): a header of 128 bytes, then elements of a tag (type, bytes) and
- * data, padded to 8 bytes. An array is an element of elements: flags, sizes, name, numbers; a compressed element is a
- * stream of zlib that holds one. Arrays lie with their first index fastest, as in files of version 7.3, which are HDF5:
- * (row, column, view) is read as [view][column][row].
+/* MATLAB files of version 5 to 7 (MAT-File Level 5). A file has a header of 128 bytes, then elements. An element is a
+ * tag (type, bytes) and data, padded to 8 bytes. An array is an element that contains elements: flags, sizes, name,
+ * numbers. A compressed element is a zlib stream that contains one element. The first index of an array varies fastest,
+ * as in files of version 7.3, which are HDF5: (row, column, view) is read as [view][column][row].
  *
- * Numbers may be stored in a smaller type than the array's. Small integers that stand for doubles are read as
+ * Numbers may be stored in a smaller type than the type of the array. Small integers that stand for doubles are read as
  * float32. */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 enum { HEADER = 128, TAG = 8, MATRIX = 14, COMPRESSED = 15, SPARSE = 5, DOUBLE = 6, SINGLE = 7, UINT32 = 13 };
 enum { NAME_MOST = 63, AXES_MOST = 8, HEAD_MOST = 4096, ELEMENTS_MOST = 1 << 20, COMPLEX = 0x800 };
 
-/* By the code of an element. */
+/* Number types by the code of an element. */
 static const struct {
     int code;
     qb_dtype dtype;
@@ -29,13 +29,14 @@ static const struct {
 typedef struct array {
     char name[NAME_MOST + 1];
     size_t shape[3];
-    unsigned kind; /* MATLAB's class */
-    int code;      /* type of the numbers as they are stored */
+    unsigned kind; /* MATLAB's class of the array */
+    int code;      /* type of the stored numbers */
     bool usable, packed;
-    uint64_t at;      /* offset in the file of the numbers, or of the compressed stream */
+    uint64_t at;      /* offset in the file of the numbers, or of the compressed stream that holds them */
     size_t inside;    /* bytes of the stream before the numbers */
-    uint64_t numbers; /* bytes */
-    uint64_t room;    /* bytes of its element, or of the stream up to its element's end */
+    uint64_t numbers; /* bytes of the numbers */
+    /* bytes of the array's element; for a compressed array, bytes of the stream up to the end of the element */
+    uint64_t room;
 } array;
 
 typedef struct file {
@@ -52,8 +53,8 @@ static uint32_t word(const file *f, const unsigned char *at) {
     return value;
 }
 
-/* An element of an array's head: type, bytes, where its data are and where the next one is. Short data stand in the
- * tag. */
+/* One element in the head of an array: type, bytes, position of its data and of the next element. Data of up to 4 bytes
+ * are stored in the tag itself. */
 typedef struct element {
     uint32_t type, bytes;
     size_t data, next;
@@ -81,7 +82,8 @@ static bool read_sizes(const file *f, const unsigned char *head, const element *
     return a->shape[0] && a->shape[1] && a->shape[2];
 }
 
-/* The head of an array; `have` bytes from its flags on. False: it is none of real numbers in up to three axes. */
+/* Reads the head of an array, from its flags on; `have` bytes are there. False if it is not an array of real numbers
+ * with at most three axes. */
 static bool read_array(const file *f, const unsigned char *head, size_t have, array *a) {
     element flags, sizes, name, numbers;
     if (!next_element(f, head, have, 0, &flags) || flags.type != 6 || flags.bytes != 8 || flags.next > have)
@@ -128,7 +130,7 @@ static bool is_wanted(const array *a, const char *name) {
     return a->usable && a->shape[1] > 1 && a->shape[2] > 1;
 }
 
-/* By its name, else the only one with the most axes. */
+/* The array with that name; without a name, the only array with the largest number of axes. */
 static qb_status find_array(const file *f, const char *name, array *found) {
     qb__text names = {0};
     array a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Volumes as MetaImage in one file, whose images may be one stream of zlib. */
+/* Volumes as MetaImage in one file. The images may be compressed into one zlib stream. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -21,7 +21,7 @@ static const char *type_name(qb_dtype dtype) {
     return NULL;
 }
 
-/* What few volumes have: the numbers that integers stand for, the beam of a scan. */
+/* Keys that few volumes need: the value range of integers, and the beam of a scan. */
 static void print_rare(const qb_stack *s, char *text, size_t size) {
     int n = 0;
     *text = 0;
@@ -30,8 +30,8 @@ static void print_rare(const qb_stack *s, char *text, size_t size) {
     if (n >= 0 && s->beam) qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n", qb_beam_name(s->beam));
 }
 
-/* All keys; the provenance on one line. Lines of blanks fill the room that was left for it. packed: bytes of the
- * compressed images, 0: they are not compressed. */
+/* All keys, with the provenance on one line. The caller fills the rest of the header with blanks. packed: bytes of the
+ * compressed images; 0: not compressed. */
 static size_t print_header(const qb_writer *writer, const char *provenance, uint64_t packed, char *text, size_t size) {
     const qb_stack *s = &writer->stack;
     double d[3], first[3];
@@ -70,7 +70,8 @@ static qb_status put_header(qb_writer *writer, const char *provenance, uint64_t 
     return status;
 }
 
-/* A kept file is compressed once all its images are there: then nothing can be added. */
+/* Resuming is refused if the images are already compressed: compression comes last, so no image can be added after
+ * it. */
 static qb_status check_kept(const qb_writer *writer) {
     char text[256] = "";
     const qb_status status = qb__pread_all(writer->fd, writer->path, text, sizeof text - 1, 0);
@@ -104,7 +105,7 @@ static qb_status finish_mha(qb_writer *writer, const char *provenance) {
     return status;
 }
 
-/* The compressed file is made beside the other one. */
+/* While it is made, the compressed file exists next to the uncompressed one, so it needs its own space. */
 static size_t overhead_mha(const qb_writer *writer) {
     return HEADER_ROOM + (qb__packs(writer) ? writer->stack.shape[0] * writer->image_bytes : 0);
 }

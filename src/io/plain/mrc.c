@@ -18,7 +18,7 @@ enum { MOST_EXTENDED = 1 << 30, IMOD_STAMP = 1146047817 };
 
 const qb__mrc_type qb__mrc_types[QB__MRC_TYPES] = {{0, QB_I8}, {1, QB_I16}, {2, QB_F32}, {6, QB_U16}, {12, QB_F16}};
 
-/* The words of the header in our byte order. */
+/* The 32-bit words of the header in the byte order of this computer. */
 typedef struct header {
     int32_t word[QB__MRC_HEADER / 4];
     bool swap;
@@ -30,7 +30,8 @@ static float real(const header *h, int at) {
     return value;
 }
 
-/* The byte order that makes sense: sizes and mode are small. Stamps of old files are often missing. */
+/* Whether the byte order is right: sizes and mode are small then. The byte-order stamp of old files is often missing,
+ * so it is not used. */
 static bool looks_right(const header *h) {
     for (int i = QB__MRC_NX; i <= QB__MRC_NZ; i++)
         if (h->word[i] < 1 || h->word[i] > QB__MRC_SIZE_MOST) return false;
@@ -49,7 +50,8 @@ static qb_status read_header(const char *path, header *h) {
     return looks_right(h) ? QB_OK : qb__fail(QB_BAD_INPUT, "%s: its first 1024 bytes are no header of MRC", path);
 }
 
-/* IMOD writes bytes without a sign, unless a flag says so. */
+/* Bytes of mode 0 are signed in MRC2014. In files of IMOD they are unsigned, unless a flag says that they are
+ * signed. */
 static bool type_of(const header *h, qb_dtype *dtype) {
     for (size_t i = 0; i < QB__MRC_TYPES; i++) {
         if (qb__mrc_types[i].mode != h->word[QB__MRC_MODE]) continue;
@@ -61,7 +63,8 @@ static bool type_of(const header *h, qb_dtype *dtype) {
     return false;
 }
 
-/* Programs disagree on what an origin is: only one of ours is trusted. */
+/* Sets voxel size and offset. Programs disagree on the meaning of the origin, so only the origin of our own files is
+ * used. */
 static void place(const header *h, qb__source *source) {
     const char *label = (const char *)h->word + QB__MRC_LABEL_AT;
     const bool ours = !h->swap && memcmp(label, QB__MRC_WRITER, sizeof QB__MRC_WRITER - 1) == 0;
@@ -97,7 +100,7 @@ qb_status qb__mrc_open(const char *path, const char *how, qb__source **source) {
     if (status != QB_OK) return status;
     place(&h, *source);
     status = qb__sidecar_apply(path, *source);
-    if (h.word[QB__MRC_SPACE_GROUP] == 1) qb__source_is_volume(*source); /* 0: a stack of images */
+    if (h.word[QB__MRC_SPACE_GROUP] == 1) qb__source_is_volume(*source); /* 0 means a stack of images */
     if (status == QB_OK) return QB_OK;
     qb__source_close(*source);
     *source = NULL;

@@ -6,8 +6,8 @@
 
 #include "quickbeam/array.h"
 
-/* What the reader and the writer of MRC share. Places are those of 32-bit words in the header, and of bytes
- * (..._AT). */
+/* What the reader and the writer of MRC share. Positions are numbers of 32-bit words in the header; those with ..._AT
+ * are bytes. */
 enum { QB__MRC_HEADER = 1024, QB__MRC_SIZE_MOST = 1 << 24, QB__MRC_LABEL_AT = 224 };
 enum {
     QB__MRC_NX,
@@ -22,7 +22,7 @@ enum {
     QB__MRC_ORIGIN = 49
 };
 #define QB__MRC_ANGSTROM 1e-7        /* one angstrom in mm */
-#define QB__MRC_WRITER "quickbeam, " /* how a label of ours begins */
+#define QB__MRC_WRITER "quickbeam, " /* beginning of the label in files of this program */
 
 typedef struct qb__mrc_type {
     int32_t mode;

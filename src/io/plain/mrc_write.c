@@ -19,15 +19,15 @@ static void put_real(unsigned char *head, int word, double value) {
     put_int(head, word, bits);
 }
 
-/* -1 for a type that MRC does not have. Bytes of mode 0 have a sign; how to say that they have none, programs
- * disagree. */
+/* The MRC mode of a type; -1 if MRC does not have it. Bytes of mode 0 are signed. Unsigned bytes are not written,
+ * because programs disagree on how the header marks them. */
 static int32_t mode_of(qb_dtype dtype) {
     for (size_t i = 0; i < QB__MRC_TYPES; i++)
         if (qb__mrc_types[i].dtype == dtype) return qb__mrc_types[i].mode;
     return -1;
 }
 
-/* Slices come in any order, so their statistics are not known: the standard says how a header states that. */
+/* Slices are written in any order, so their statistics are not known here. These values mean "not known" in MRC2014. */
 static void put_statistics(unsigned char *head) {
     enum { DMIN = 19, DMAX, DMEAN, RMS = 54 };
     put_real(head, DMIN, 0);
@@ -49,7 +49,7 @@ static void fill_header(const qb_stack *s, unsigned char *head) {
         put_int(head, QB__MRC_MAPC + i, i + 1);
         put_real(head, QB__MRC_ORIGIN + i, (s->offset[i] - 0.5 * ((double)n - 1) * d) / QB__MRC_ANGSTROM);
     }
-    if (!volume) put_int(head, QB__MRC_MX + 2, 1); /* a stack of images: a cell is one of them */
+    if (!volume) put_int(head, QB__MRC_MX + 2, 1); /* in a stack of images the unit cell is one image thick */
     if (!volume) put_real(head, QB__MRC_XLEN + 2, s->voxel[2] > 0 ? s->voxel[2] / QB__MRC_ANGSTROM : 0);
     put_int(head, QB__MRC_MODE, mode_of(s->dtype));
     put_int(head, QB__MRC_SPACE_GROUP, volume);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* NIfTI 1 and 2 (nifti.nimh.nih.gov): a header of 348 or 540 bytes, then one volume, x fastest; .nii, or .nii.gz where
- * a gzip stream has all of it. Where a voxel lies says a 3 x 4 matrix (sform), a turn by a quaternion (qform), or only
- * the voxel size. */
+/* NIfTI 1 and 2 (nifti.nimh.nih.gov): a header of 348 or 540 bytes, then one volume, x fastest. .nii.gz is the whole
+ * file as one gzip stream. The voxel positions follow from a 3 x 4 matrix (sform), from a rotation by a quaternion
+ * (qform), or only from the voxel size. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -24,18 +24,18 @@ static const struct {
 } types[] = {{2, QB_U8},   {4, QB_I16},  {8, QB_I32},   {16, QB_F32},
              {64, QB_F64}, {256, QB_I8}, {512, QB_U16}, {768, QB_U32}};
 
-/* What both versions say. */
+/* What the headers of both versions state. */
 typedef struct header {
-    int64_t size[AXES]; /* [0]: how many axes */
+    int64_t size[AXES]; /* [0]: number of axes */
     int type, units, sform, qform;
     double voxel[4]; /* [0]: the sign of z in qform */
     double at, slope, offset;
-    double turn[6];    /* qform: b, c, d and the place of the first voxel */
+    double turn[6];    /* qform: quaternion b, c, d and the position of the first voxel */
     double matrix[12]; /* sform */
     bool swap;
 } header;
 
-/* A number of `size` bytes at a place of the header; `real`: a float. */
+/* Reads a number of `size` bytes at a position in the header; `real`: it is a float. */
 static double number(const unsigned char *from, size_t size, bool real, bool swap) {
     unsigned char bytes[8];
     float single;
@@ -52,7 +52,7 @@ static double number(const unsigned char *from, size_t size, bool real, bool swa
     return memcpy(&i8, bytes, 8), (double)i8;
 }
 
-/* Where each number lies in version 1, and in version 2. */
+/* Position of each number in the headers of version 1 and version 2. */
 typedef struct layout {
     size_t size, size_bytes, type, voxel, at, slope, offset, units, units_bytes, qform, sform, form_bytes, turn, matrix,
         real;
@@ -87,7 +87,7 @@ static qb_status read_header(const char *path, header *h) {
     unsigned char head[TWO] = {0};
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
-    /* Files of version 1 may be shorter than a header of version 2, but not than their data's beginning. */
+    /* A file of version 1 may be shorter than a header of version 2, but not shorter than the start of its own data. */
     qb_status status = is_packed(path) ? qb__packed_head(path, head, ONE) : qb__pread_all(fd, path, head, ONE, 0);
     double length = status == QB_OK ? number(head, 4, false, false) : 0;
     h->swap = length != ONE && length != TWO;
@@ -129,7 +129,7 @@ static qb_status find_shape(const char *path, const header *h, qb__plain *plain)
     return QB_OK;
 }
 
-/* The steps along x, y and z, and the first voxel's place, row by row. */
+/* The matrix of the voxel steps along x, y and z and of the first voxel's position, row by row. */
 static bool matrix_of(const header *h, double m[12]) {
     if (h->sform > 0) return memcpy(m, h->matrix, sizeof h->matrix), true;
     if (h->qform <= 0) return false;
@@ -164,7 +164,7 @@ static void place(const header *h, qb__source *source) {
     }
 }
 
-/* Our notes beside the file say for which values its integers stand. */
+/* The sidecar of our own files states which values the integers stand for. */
 qb_status qb__nifti_open(const char *path, const char *how, qb__source **source) {
     header h = {.swap = false};
     qb__plain plain = {.format = "NIfTI", .longer = "its header does not fit its data", .trailer = true};
@@ -232,7 +232,7 @@ static void fill_header(const qb_stack *s, unsigned char *h) {
     memcpy(h + 344, "n+1", 4);
 }
 
-/* A kept .nii.gz is compressed once all its images are there: then nothing can be added. */
+/* Resuming is refused if the file is already compressed: compression comes last, so no image can be added after it. */
 static qb_status check_kept(const qb_writer *writer) {
     unsigned char head[4];
     const qb_status status = qb__pread_all(writer->fd, writer->path, head, sizeof head, 0);
@@ -267,7 +267,7 @@ static qb_status finish_nifti(qb_writer *writer, const char *provenance) {
     return status == QB_OK ? qb__write_sidecar(writer, provenance) : status;
 }
 
-/* The compressed file is made beside the other one. */
+/* While it is made, the compressed file exists next to the uncompressed one, so it needs its own space. */
 static size_t overhead_nifti(const qb_writer *writer) {
     return 4096 + (is_packed(writer->path) ? writer->stack.shape[0] * writer->image_bytes : 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Data that a file holds as one stream of deflate (zlib or gzip), of which no part can be had alone: unpacked when the
- * file is opened, and kept in memory. */
+/* Data that a file stores as one deflate stream (zlib or gzip). No part of such a stream can be read alone, so it is
+ * unpacked when the file is opened and kept in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 typedef struct packed {
     qb__source base;
-    unsigned char *data; /* the values begin `inside` it */
+    unsigned char *data; /* the values begin at data + inside */
     size_t inside;
 } packed;
 
@@ -34,7 +34,7 @@ static qb_status broken(const char *path, const char *why) {
     return qb__fail(QB_BAD_INPUT, "%s: its compressed data %s", path, why);
 }
 
-/* A stream that is unpacked piece by piece; gzip files may hold several, one behind the other. */
+/* A stream that is unpacked piece by piece. A gzip file may hold several streams, one after the other. */
 typedef struct stream {
     int fd;
     const char *path;
@@ -44,7 +44,7 @@ typedef struct stream {
     bool ended;
 } stream;
 
-enum { IN = 1 << 20, AUTO = 32 /* zlib or gzip */ };
+enum { IN = 1 << 20, AUTO = 32 /* zlib detects zlib or gzip */ };
 
 static qb_status stream_open(const char *path, uint64_t offset, stream *s) {
     *s = (stream){.path = path, .offset = offset};
@@ -63,7 +63,7 @@ static void stream_close(stream *s) {
     close(s->fd);
 }
 
-/* Behind what is left of the last block. */
+/* Reads the next block, behind the bytes of the last block that are not used yet. */
 static qb_status refill(stream *s, bool *end) {
     const size_t left = s->z.avail_in;
     ssize_t got;
@@ -76,7 +76,7 @@ static qb_status refill(stream *s, bool *end) {
     return QB_OK;
 }
 
-/* Behind one stream another may begin; anything else there is no part of the data. */
+/* After a stream another one may begin; any other bytes there are not part of the data. */
 static qb_status next_stream(stream *s) {
     bool end;
     const qb_status status = s->z.avail_in > 1 ? QB_OK : refill(s, &end);
@@ -85,7 +85,7 @@ static qb_status next_stream(stream *s) {
     return status;
 }
 
-/* Up to `bytes`; fewer only where the streams end. */
+/* Unpacks up to `bytes`; *got is less only at the end of the streams. */
 static qb_status stream_read(stream *s, unsigned char *out, size_t bytes, size_t *got) {
     qb_status status = QB_OK;
     *got = 0;
@@ -106,7 +106,7 @@ static qb_status stream_read(stream *s, unsigned char *out, size_t bytes, size_t
     return status;
 }
 
-/* On to the end, where the sums of what was unpacked stand: zlib compares them. */
+/* Reads to the end of the streams, where the checksums are stored; zlib compares them. */
 static qb_status check_sums(stream *s) {
     unsigned char rest[4096];
     qb_status status = QB_OK;
@@ -114,7 +114,7 @@ static qb_status check_sums(stream *s) {
     return status;
 }
 
-/* The first `bytes` of what comes out; `whole`: the stream ends well, too. */
+/* Unpacks the first `bytes`; `whole`: also reads to the end and checks the checksums. */
 static qb_status unpack(const char *path, uint64_t offset, bool whole, unsigned char *out, size_t bytes) {
     stream s;
     size_t got;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What PNG and JPEG 2000 have in common: a folder, pattern or file of pictures of one size, each unpacked as a whole.
- * Of colours the first channel is read. */
+/* What PNG and JPEG 2000 have in common: a folder, pattern or file of pictures of one size. Each picture is unpacked as
+ * a whole. Of a colour picture only the first channel is read. */
 #include "io/plain/pictures.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ static qb_status read_pictures(qb__source *source, const qb__region *region, voi
 
 static void release_pictures(qb__source *source) { qb__notes_release(&((pictures *)source)->files); }
 
-/* All files have the first one's size and type, and enough bytes for it. */
+/* Checks that every file has the size and type of the first one, and is long enough for it. */
 static qb_status check_files(pictures *p) {
     for (size_t i = 0; i < p->files.count; i++) {
         const char *path = p->files.text[i];
@@ -84,7 +84,7 @@ static qb_dtype dtype_of(const qb__picture *p) {
 }
 
 qb_status qb__pictures_open(const qb__picture_kind *kind, const char *path, qb__source **source) {
-    enum { HELD = 4 }; /* bytes of a number while it is unpacked */
+    enum { HELD = 4 }; /* bytes of one number while a picture is unpacked */
     pictures *p;
     *source = NULL;
     qb_status status = qb__source_create(sizeof *p, kind->format, path, &p);

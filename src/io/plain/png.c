@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PNG: grey levels of 1 to 16 bits, one image a file. Of colours the first channel is read. The numbers are those of
- * the file: neither gamma nor transparency is applied. */
+/* PNG: grey levels of 1 to 16 bits, one image per file. Of a colour image only the first channel is read. The numbers
+ * are those of the file: neither gamma nor transparency is applied. */
 #include "base/status.h"
 #include "io/plain/pictures.h"
 #ifdef QB_HAVE_PNG
@@ -19,7 +19,7 @@ static uint32_t word(const unsigned char *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* The first chunk of a file. picture->how: rows come in seven passes. */
+/* Reads the first chunk of a file. picture->how: the picture is interlaced, its rows come in seven passes. */
 static qb_status read_head(const char *path, qb__picture *h) {
     static const size_t channels[] = {1, 0, 3, 0, 2, 0, 4};
     enum { PALETTE = 3 };
@@ -36,7 +36,7 @@ static qb_status read_head(const char *path, qb__picture *h) {
 
 /* ---- reading ---- */
 
-/* Of libpng's callbacks: what went wrong, in its words. */
+/* Receives the error messages of libpng in its callbacks. */
 typedef struct trial {
     char why[80];
 } trial;
@@ -49,7 +49,8 @@ static void failed(png_structp reader, png_const_charp why) {
 
 static void warned(png_structp reader, png_const_charp why) { (void)reader, (void)why; }
 
-/* Rows up to row1, or all of them, each `stride` bytes. False: they cannot be read, as `why` says. */
+/* Unpacks the rows up to row1, or all if interlaced, each `stride` bytes long. False: they cannot be read; `why` gives
+ * the reason. */
 static bool decode(FILE *file, const qb__picture *h, size_t row1, size_t stride, unsigned char *rows, trial *t) {
     png_infop info = NULL;
     png_structp reader = png_create_read_struct(PNG_LIBPNG_VER_STRING, t, failed, warned);

@@ -10,10 +10,10 @@
 #include "quickbeam/array.h"
 #include "quickbeam/scan.h"
 
-/* What every reader turns a file into: a stack of images of which any rows can be asked for. */
+/* What every reader turns a file into: a stack of images from which any rows can be read. */
 typedef struct qb__source qb__source;
 
-/* Images first, first + step, ... (count of them), their rows row0 <= row < row1, all columns. */
+/* A part of the stack: images first, first + step, ... (`count` images), their rows row0 <= row < row1, all columns. */
 typedef struct qb__region {
     size_t first, count, step;
     size_t row0, row1;
@@ -21,50 +21,52 @@ typedef struct qb__region {
 
 struct qb__source {
     const char *format; /* "NPY" */
-    char *path;         /* its name in messages; owned */
+    char *path;         /* the file name for messages; owned */
     qb_dtype dtype;
     size_t shape[3];   /* images, rows, columns */
-    size_t chunk[3];   /* storage comes in pieces like this, costly to read twice; 1,1,1: none */
-    size_t cache;      /* bytes that reading holds besides its result */
+    size_t chunk[3];   /* size of a storage chunk: reading part of it costs as much as all of it; 1,1,1: not chunked */
+    size_t cache;      /* bytes that reading needs besides its result */
     size_t cache_each; /* further bytes for each thread that unpacks */
     size_t threads;    /* threads that one read() may use; at first the number of CPUs, at most 16 */
-    /* Bytes a second that read() computes of what is stored nowhere, measured once; NULL: it is stored. */
+    /* Bytes per second of read() for data that are computed, not stored; measured once. NULL: the data are stored. */
     double (*computes)(qb__source *source);
-    double voxel[3];      /* mm along x, y, z; 0 = unknown */
-    double offset[3];     /* mm: world position of a volume's centre; 0 where the file does not say */
-    bool turned;          /* the file says that its axes are not x, y, z */
-    double scale[2];      /* integers of ours: the values that 0 and the largest stand for; equal = none */
+    double voxel[3];  /* mm along x, y, z; 0 = unknown */
+    double offset[3]; /* mm: world position of a volume's centre; 0 where the file does not say */
+    bool turned;      /* the file states axes that are turned or mirrored; this is not applied */
+    /* integers of our own files: the values of the number 0 and of the largest number; equal = none */
+    double scale[2];
     char quantity[24];    /* quantity as the file states it; "" when it does not */
     char units[24];       /* units as the file states them, such as "1/mm"; "" */
     qb_beam beam;         /* beam as the file states it */
-    char trouble[160];    /* one sentence on what is odd about it; "" */
+    char trouble[160];    /* one sentence about a fault that is not an error; "" */
     char files[340];      /* several files: their number, the first and the last name; otherwise "" */
-    unsigned char *holes; /* [images] 1 for an image that lies nowhere, and must not be read; owned, NULL: none */
-    /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */
+    unsigned char *holes; /* [images] 1 for an image that is not stored and must not be read; owned; NULL: none */
+    /* Reads the region densely into out[count][row1 - row0][columns]. Several threads may call it at once. */
     qb_status (*read)(qb__source *source, const qb__region *region, void *out);
-    void (*release)(qb__source *source); /* the reader's own things; may be NULL */
+    void (*release)(qb__source *source); /* frees the reader's own memory; may be NULL */
 };
 
-/* `bytes` for a reader's struct, which begins with its qb__source. */
+/* Allocates `bytes` for a reader's struct, which begins with its qb__source. */
 qb_status qb__source_create(size_t bytes, const char *format, const char *path, void *out);
 void qb__source_close(qb__source *source); /* NULL-safe */
-/* The format says that it is a volume; what of is for the file to state. */
+/* The format says that the file is a volume. The quantity stays as the file states it; if it states none, it becomes a
+ * volume. */
 void qb__source_is_volume(qb__source *source);
-/* Whether such a quantity is a volume's. */
+/* Whether a stated quantity is that of a volume. */
 bool qb__volume_stated(const char *quantity);
 size_t qb__source_row_bytes(const qb__source *source);
-/* Do integers of our own files stand for a range of values: value = low + step * number? */
+/* Do the integers of one of our own files stand for a range of values: value = low + step * number? */
 bool qb__source_ranged(const qb__source *source, double *low, double *step);
-/* Threads as many as `env` computes with, and no more than may hold what each needs in 1/16 of its
- * memory; one, where that is below 64 MiB. What reading holds then: qb__source_held. */
+/* Limits source->threads: at most as many as `env` computes with, and only as many as need 1/16 of its memory; one
+ * thread if that share is below 64 MiB. qb__source_held returns the bytes that reading then needs. */
 void qb__source_limit(qb__source *source, const qb_env *env);
 size_t qb__source_held(const qb__source *source);
-/* In how many pieces to read or write so many bytes, none below `least`: several for each thread, as they
- * do not take the same time; 1 for one thread. */
+/* Into how many pieces a read or write of `bytes` is divided, each at least `least` bytes. With several threads there
+ * are several pieces per thread, because pieces do not take the same time; with one thread there is 1 piece. */
 size_t qb__pieces(size_t threads, size_t bytes, size_t least);
-enum { QB__PIECE_LEAST = 1 << 20 }; /* bytes; copying less takes no longer than starting a thread */
+enum { QB__PIECE_LEAST = 1 << 20 }; /* bytes; a smaller copy takes less time than starting a thread */
 
-/* Uncompressed data in one piece of a file: read by pread, no lock. */
+/* Uncompressed data in one piece of a file. They are read with pread, without a lock. */
 typedef struct qb__plain {
     const char *format;
     qb_dtype dtype;
@@ -74,34 +76,33 @@ typedef struct qb__plain {
     bool swap;          /* the file's byte order is not ours */
     bool fortran;       /* the first index runs fastest */
     const char *longer; /* remedy, if a file that is longer than the layout is refused; NULL: it is accepted */
-    bool trailer;       /* less than one image more may be behind the data */
+    bool trailer;       /* bytes behind the data are accepted if they are fewer than one image */
 } qb__plain;
 
-/* QB_BAD_INPUT with both numbers when the file is shorter than the layout says, or longer where that is refused. */
+/* QB_BAD_INPUT with both sizes if the file is shorter than the layout, or longer and `longer` refuses that. */
 qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source **source);
 
-/* The same for data in one stream of deflate, zlib's or gzip's, which is unpacked into memory. QB_UNSUPPORTED in builds
+/* qb__plain_open for data in one deflate stream (zlib or gzip), which is unpacked into memory. QB_UNSUPPORTED in builds
  * without zlib. */
 qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source **source);
-/* The first bytes of such a stream that the file begins with. */
+/* Unpacks the first `bytes` of the stream at the start of a file. */
 qb_status qb__packed_head(const char *path, void *out, size_t bytes);
-/* All of such a stream from there on, or its first `most` bytes; *out is the caller's to free. */
+/* Unpacks the stream at `offset`, all of it or its first `most` bytes. The caller frees *out. */
 qb_status qb__unpack_file(const char *path, uint64_t offset, size_t most, char **out, size_t *bytes);
 
-/* For headers that say only that the data are the end of the file `path`: where they begin. QB_BAD_INPUT when the file
- * is shorter than the layout; `sizes` is the header's word for that. */
+/* For headers that say only that the data are at the end of the file `path`: sets layout->offset. QB_BAD_INPUT if the
+ * file is shorter than the layout; `sizes` is the header's name for the sizes, for the message. */
 qb_status qb__plain_at_end(const char *path, qb__plain *layout, const char *sizes);
-/* Opens a file, reads `bytes` from there and swaps the bytes of numbers of `size` bytes, if asked. */
+/* Opens a file, reads `bytes` at `offset` and, if `swap` is set, reverses the bytes of numbers of `size` bytes. */
 qb_status qb__pread_values(const char *path, uint64_t offset, size_t bytes, size_t size, bool swap, void *out);
 
-/* pread until `bytes` are there; QB_BAD_INPUT when the file ends before. */
+/* Calls pread until `bytes` are read; QB_BAD_INPUT if the file ends before. */
 qb_status qb__pread_all(int fd, const char *path, void *out, size_t bytes, uint64_t offset);
 void qb__swap_bytes(void *values, size_t count, size_t size);
-/* The file's bytes, asked for before anything is read: a file that is looked at is an input
- * (base/inputs.h). QB_NOT_FOUND or QB_IO when it has none. */
+/* The size of a file. Every reader calls it before it reads, so it also records the file as an input (base/inputs.h).
+ * QB_NOT_FOUND or QB_IO if there is no size. */
 qb_status qb__file_size(const char *path, uint64_t *bytes);
-/* The whole of a small text file, with a 0 behind it. QB_BAD_INPUT when it is above `limit` bytes.
- */
+/* Reads a whole small text file and adds a terminating 0. QB_BAD_INPUT if it is larger than `limit` bytes. */
 qb_status qb__read_text(const char *path, size_t limit, char **text);
 /* qb__read_text for a file that may hold zero bytes; also returns its size. */
 qb_status qb__read_whole(const char *path, size_t limit, char **text, size_t *length);
@@ -110,15 +111,15 @@ qb_status qb__read_whole(const char *path, size_t limit, char **text, size_t *le
 qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count,
                                  size_t step);
 
-/* *source with its values times `slope` plus `offset`, as float32; it owns the one before. */
+/* Replaces *source by its values times `slope` plus `offset`, as float32. The new source owns the old one. */
 qb_status qb__source_scale(qb__source **source, double slope, double offset);
-/* The same numbers, as float32. */
+/* Replaces *source by the same values as float32. The new source owns the old one. */
 qb_status qb__source_float(qb__source **source);
 
-/* One image of one number, of the size of those of `like`; float32. */
+/* Makes a source of one float32 image with one value everywhere, of the image size of `like`. */
 qb_status qb__source_constant(const qb__source *like, double value, qb__source **source);
 
-/* *source with columns or rows of its images in reverse order; it owns the one before. */
+/* Replaces *source by its images with columns or rows in reverse order. The new source owns the old one. */
 qb_status qb__source_mirror(qb__source **source, bool columns, bool rows);
 
 /* Some images of a source; `index` NULL means all, in order. */
@@ -129,12 +130,12 @@ typedef struct qb__frames {
 } qb__frames;
 
 void qb__frames_release(qb__frames *frames);
-/* Frames first, first + step, ... of the list. Runs that lie evenly in the file are read at once.
- */
+/* Reads frames first, first + step, ... of the list. Runs of frames that are evenly spaced in the file are read at
+ * once. */
 qb_status qb__frames_read(const qb__frames *frames, const qb__region *region, void *out);
 
-/* One stack of all, in order, which owns them: parts are emptied, also on failure. QB_BAD_INPUT where their images have
- * different sizes; of different types they become floats. */
+/* Joins all parts into one stack, in order. The stack owns them: the parts are emptied, also on failure. QB_BAD_INPUT
+ * if their images have different sizes. Different types become float32. */
 qb_status qb__frames_join(qb__frames *parts, size_t count, qb__frames *out);
 
 /* "cone" -> QB_BEAM_CONE; unknown for other words. */
@@ -142,36 +143,36 @@ qb_beam qb__beam_named(const char *name);
 /* "counts" -> QB_COUNTS; auto for other words. */
 qb_quantity qb__quantity_named(const char *name);
 
-/* A list of sentences that grows. */
+/* A list of sentences that grows, such as the problems of a scan or a list of file names. */
 typedef struct qb__notes {
     char **text;
     qb_problem *kind; /* kind of each problem */
     size_t count, room;
-    bool lost; /* some, for want of memory */
+    bool lost; /* some notes were lost because memory ran out */
 } qb__notes;
 
-/* Running out of memory here loses the note, not the call: look at `lost` where that matters. */
+/* Adds a note. If memory runs out, the note is lost and the call does not fail: check `lost` where that matters. */
 __attribute__((format(printf, 3, 4))) void qb__note_of(qb__notes *notes, qb_problem kind, const char *format, ...);
 #define qb__note(notes, ...) qb__note_of(notes, QB_PROBLEM_OTHER, __VA_ARGS__)
 void qb__notes_release(qb__notes *notes);
 
-/* Where the sample stood along or about one axis. */
+/* Sample position along one axis, or its rotation about it. */
 typedef struct qb__motion {
     double *position; /* [data.count]; NULL: not stated */
-    double size;      /* mm or degrees of 1 of them; 0: the unit is not known */
+    double size;      /* mm or degrees of one unit of `position`; 0: the unit is not known */
     char from[160], unit[32];
 } qb__motion;
 
-/* What a reader knows about a scan. Everything in it is owned by it. */
+/* What a reader knows about a scan. The struct owns everything in it. */
 typedef struct qb__scan_parts {
     const char *format; /* NULL = that of data.source */
     qb__frames data, flats, darks;
     double *angles;       /* [angle_count] radians or NULL */
-    double angle_unit;    /* radians of one of the file's numbers, as they were taken; 0: the format fixes it */
-    char unit_wrong[256]; /* why they cannot be used unless it is given; "" */
+    double angle_unit;    /* radians of one number of the file, as used for `angles`; 0: the format fixes the unit */
+    char unit_wrong[256]; /* why the angles cannot be used unless the unit is given; "" */
     size_t angle_count;
     char angles_from[160];
-    double pixel_size, pixel_v; /* mm; pixel_v 0: the same */
+    double pixel_size, pixel_v; /* mm; pixel_v 0: same as pixel_size */
     double energy, distance;    /* keV; mm from the object to the detector; 0: not stated */
     char beam_unset[450];       /* why the stated energy or distance cannot be used; "" */
     double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
@@ -181,16 +182,17 @@ typedef struct qb__scan_parts {
     char pixel_from[160];
     double center;
     bool center_holds;  /* same meaning as in qb_scan_info */
-    size_t first_slice; /* what its own files call detector row 0 */
+    size_t first_slice; /* number that the scan's own files give to detector row 0 */
     char quantity[24];  /* "" = not stated */
-    double *intensity;  /* [data.count] of the beam in each view, over that in its own flats; NULL: not stated */
+    double *intensity;  /* [data.count] beam intensity of each view divided by that of its flats; NULL: not stated */
     char intensity_from[160];
-    double *flat_intensity; /* [flats.count] of the beam in each flat, over their mean; NULL: not stated */
+    double *flat_intensity; /* [flats.count] beam intensity of each flat divided by their mean; NULL: not stated */
     double *flat_views;     /* [flats.count] the stored view before which each flat was taken; NULL: not stated */
-    qb__motion motion[6];   /* along x, y, z; about them */
-    double *shifts;     /* [data.count][2] columns and rows by which images lie too far on, as --shifts; NULL: none */
-    char *placed;       /* the file of a cone beam that says where its source is: a geometry file, too; NULL: none */
-    char unusable[440]; /* why fields that are there cannot be used, which matters for counts; "" */
+    qb__motion motion[6];   /* translation along x, y, z; rotation about x, y, z */
+    /* [data.count][2] columns and rows by which the images are shifted, as in --shifts; NULL: none */
+    double *shifts;
+    char *placed;       /* a geometry file: the file of a cone beam that states the source positions; NULL: none */
+    char unusable[440]; /* why the fields of the file cannot be used; an error if the data are counts; "" */
     qb__notes notes;
 } qb__scan_parts;
 

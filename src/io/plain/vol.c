@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* NAME.vol: numbers alone, which a text file beside it describes: NAME.vgi of VGStudio, or NAME.vol.info of PyHST. Both
- * are read, by their own names or the data's; both are written. */
+/* NAME.vol holds only numbers; a text file next to it describes them: NAME.vgi (VGStudio) or NAME.vol.info (PyHST). The
+ * reader accepts the name of the data or of the text. The writer writes both texts. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,7 @@
 
 enum { TEXT_MOST = 1 << 20, NAME = 4096 };
 
-/* What such a text says. */
+/* What the text file states. */
 typedef struct notes {
     double size[3], voxel[3], unit; /* x, y, z; unit: mm, or 0 */
     double skip;
@@ -50,7 +50,7 @@ static void set_info(notes *n, const char *key, const char *value) {
     if (strcasecmp(key, "BYTEORDER") == 0) n->swap = strcasecmp(value, "HIGHBYTEFIRST") == 0;
 }
 
-/* The first of each key: later ones belong to further files and objects. */
+/* Keeps the first value of each key: later ones belong to other files and objects. */
 static void set_vgi(notes *n, const char *key, const char *value) {
     if (strcasecmp(key, "size") == 0 && n->size[0] == 0) qb__read_numbers(value, 0, 3, n->size, NULL);
     if (strcasecmp(key, "resolution") == 0 && n->voxel[0] == 0) qb__read_numbers(value, 0, 3, n->voxel, NULL);
@@ -83,7 +83,7 @@ static bool ends_in(const char *path, const char *ending) {
     return n > m && strcasecmp(path + n - m, ending) == 0;
 }
 
-/* The text for the data, and the data for the text. */
+/* Finds the text file from the data file, or the data file from the text file. */
 static qb_status find_files(const char *path, char text[NAME], char data[NAME], bool *info) {
     const int whole = (int)strlen(path);
     snprintf(text, NAME, "%s", path);
@@ -101,7 +101,7 @@ static qb_status find_files(const char *path, char text[NAME], char data[NAME], 
                     path, text, path);
 }
 
-/* VGI names it; of PyHST's the length tells: 1, 2 or 4 bytes. */
+/* The type of the numbers. VGI names it. PyHST does not: the file size gives 1, 2 or 4 bytes per number. */
 static qb_status type_of(const char *path, const notes *n, size_t numbers, uint64_t bytes, qb_dtype *dtype) {
     static const struct {
         const char *word;
@@ -220,7 +220,8 @@ static qb_status put_info(qb_writer *writer) {
     return put_text(writer, name, text, length, sizeof text);
 }
 
-/* PyHST's text knows types by their length alone. */
+/* PyHST knows the type only by its size in bytes, so its text is written only for the three types that type_of()
+ * returns for it. */
 static qb_status finish_vol(qb_writer *writer, const char *provenance) {
     const qb_dtype dtype = writer->stack.dtype;
     qb_status status = put_vgi(writer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The dark of an image lies on the straight line between the means of the series before and behind it, or is the nearer
- * one of them. */
+/* Darks that were taken at several times of a scan. The dark of an image is interpolated linearly between the means of
+ * the dark series before and after it, or is the mean of the nearer series. */
 #include "io/scan/dark_series.h"
 
 #include <math.h>
@@ -15,17 +15,17 @@
 #include "io/scan/field_times.h"
 #include "quickbeam/io.h"
 
-/* A stack of images from which each image's own dark, less the mean dark, is subtracted. */
+/* A stack of images. From each image it subtracts the difference between the dark of that image and the mean dark. */
 typedef struct drifting {
     qb__source base;
     qb__source *stored;
-    float *more;   /* [series][row][column] */
-    float *weight; /* [images][series] */
+    float *more;   /* [series][row][column] mean of each series minus the mean dark */
+    float *weight; /* [images][series] weight of each series for each image */
     size_t series;
-    float top; /* stored numbers from it on are saturated */
+    float top; /* stored numbers of at least this are saturated and become NAN */
 } drifting;
 
-enum { BLOCK = 4 << 20 }; /* bytes of stored numbers at once, or one layer of chunks */
+enum { BLOCK = 4 << 20 }; /* bytes of stored numbers read at once; at least one layer of chunks is read */
 
 static size_t images_at_once(const qb__source *stored, size_t image) {
     const size_t many = BLOCK / image, thick = stored->chunk[0];
@@ -75,15 +75,15 @@ static void release_drifting(qb__source *source) {
 
 typedef struct dark_series {
     qb__field_times times;
-    bool frames, nearest; /* time is counted in images of the file */
+    bool frames, nearest; /* frames: time is counted in images of the file */
     bool drift;           /* the series differ by more than their noise */
     double *time;         /* [series] */
-    float *more;          /* [series][row][column] */
+    float *more;          /* [series][row][column] mean of each series minus the mean dark */
 } dark_series;
 
-/* Does the mean of a series of `count` frames differ from the mean of all `total` frames: in its level by more than a
- * tenth of a frame's noise, or in its pixels by twice what noise makes? `noise`: standard deviation of a frame's pixel;
- * 0: unknown. */
+/* Does the mean of a series of `count` frames differ from the mean of all `total` frames? It does if its level differs
+ * by more than a tenth of the noise of one frame, or if its pixels differ by twice the expected noise. `more`: the
+ * difference; `noise`: standard deviation of a pixel of one frame, 0: unknown. */
 static bool has_moved(const float *more, size_t pixels, double noise, double count, double total) {
     double mean = 0, square = 0;
     for (size_t p = 0; p < pixels; p++)
@@ -139,7 +139,8 @@ static void weigh(const dark_series *d, double time, float *weight) {
     weight[next - 1] = (float)(1 - part), weight[next] = (float)part;
 }
 
-/* *source with the dark of each image's time; time[images] NULL: their numbers. It owns the one before. */
+/* Replaces *source by one that subtracts the dark at the time of each image. time[images]; NULL: an image's time is its
+ * number. The new source owns the old one. */
 static qb_status wrap(const dark_series *d, const double *time, qb__source **source) {
     qb__source *stored = *source;
     const size_t bytes = d->times.series * stored->shape[1] * stored->shape[2] * sizeof(float);
@@ -170,7 +171,8 @@ out:
     return status;
 }
 
-/* Times of the images of a stack, from those of a list of its frames; others are at 0 and never read. */
+/* Times of all images of a stack, from the times of the frames in a list. Images outside the list get time 0; they are
+ * never read. */
 static qb_status times_of_images(const qb__frames *frames, const double *of_frame, double **time) {
     const qb_status status = qb__alloc(frames->source->shape[0], sizeof **time, time);
     for (size_t i = 0; status == QB_OK && i < frames->count; i++)
@@ -178,7 +180,7 @@ static qb_status times_of_images(const qb__frames *frames, const double *of_fram
     return status;
 }
 
-/* --flats-at says when flats were taken, too. */
+/* Flats get their own dark, too. Their times come from --flats-at if the darks are in other files. */
 static qb_status wrap_flats(const dark_series *d, const qb__flats *flats, const qb_scan_options *options) {
     qb__field_times t = {.what = "flats", .scan = d->times.scan, .flats = flats};
     qb__frames *frames = (qb__frames *)flats->all;
@@ -209,7 +211,8 @@ static qb_status wrap_views(const dark_series *d) {
     return status;
 }
 
-/* Files of darks, as many as --flats-at has numbers; or all frames are in one stack. */
+/* The option --flats-at if it has one number for each file of darks. Else NULL: then all frames must be in one
+ * stack. */
 static const char *times_given(const qb__flats *darks, const qb_scan_options *options) {
     size_t numbers = 1;
     for (const char *c = options->flats_at; c && *c; c++) numbers += *c == ',';
@@ -231,7 +234,7 @@ qb_status qb__dark_series_load(qb_scan *scan, const qb__flats *darks, const qb__
     QB__TRY(qb__field_times_find(&d.times, at, &known));
     if (!known || d.times.series < 2) goto out;
     QB__TRY(read_series(&d, env, &low, &high));
-    if (!d.drift) goto out; /* the mean of all has less noise, and numbers stay as they are stored */
+    if (!d.drift) goto out; /* the mean of all darks has less noise, and the numbers can stay in their stored type */
     QB__TRY(wrap_views(&d));
     QB__TRY(wrap_flats(&d, flats, options));
     qb__info(env, "darks: %s %zu series, levels %.4g to %.4g", d.nearest ? "the nearer of" : "linear between",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Flats that were taken at several times of a scan. Frames between which no view was taken are a series; the flat of a
- * view lies on the straight line between the means of the series before and behind it, pixel by pixel, or is the nearer
- * one of them (field_times.h). */
+/* Flats that were taken at several times of a scan. Frames with no view taken between them form a series. The flat of a
+ * view is interpolated linearly, pixel by pixel, between the means of the series before and after it, or is the mean of
+ * the nearer series (field_times.h). */
 #include "io/scan/flat_series.h"
 
 #include "io/scan/field_times.h"
@@ -15,7 +15,7 @@
 #include "base/number.h"
 #include "base/status.h"
 
-/* ---- their means ---- */
+/* ---- means of the series ---- */
 
 static double level_of(const qb_scan *scan, const float *mode) {
     const size_t pixels = scan->info.rows * scan->info.columns;
@@ -29,7 +29,8 @@ static double level_of(const qb_scan *scan, const float *mode) {
     return flat > 0 ? series / flat : 1;
 }
 
-/* From a series' mean to how much brighter it is than the mean flat. A pixel that is dead in a series is dead. */
+/* Divides the mean of a series by the mean flat, both minus the dark. A pixel that is dead in one series counts as
+ * dead. */
 static void make_mode(qb_scan *scan, float *mode) {
     const size_t pixels = scan->info.rows * scan->info.columns;
     for (size_t p = 0; p < pixels; p++) {
@@ -95,7 +96,7 @@ out:
     return status;
 }
 
-/* The principal components of all flats; where times are known, how bright each series is. */
+/* Computes the principal components of all flats and, if the times are known, the brightness of each series. */
 static qb_status make_components(qb__field_times *t, bool known, const qb_env *env) {
     const qb__flats *f = t->flats;
     qb__drift *drift;
@@ -108,7 +109,7 @@ static qb_status make_components(qb__field_times *t, bool known, const qb_env *e
     QB__TRY(qb__alloc(f->taken, sizeof *level, &level));
     for (size_t i = 0, n = 0; i < f->all->count; i++) {
         if (f->bad[i]) continue;
-        const size_t frame = known ? t->shot[n].frame : i; /* frames in order of time, where the times are known */
+        const size_t frame = known ? t->shot[n].frame : i; /* in order of time if the times are known */
         index[n++] = f->all->index ? f->all->index[frame] : frame;
     }
     const qb__frames taken = {.source = f->all->source, .index = index, .count = f->taken};
@@ -130,7 +131,7 @@ out:
     return status;
 }
 
-/* What speaks against an option that was given; NULL: nothing. */
+/* Why the flats options of the caller cannot be used; NULL: they can. */
 static const char *contradicts(const qb_scan *scan, const qb__flats *flats, const qb_scan_options *options) {
     const bool moves = options->flat_fields > QB_FLATS_MEAN;
     if (options->flats_at && options->flat_fields == QB_FLATS_MEAN)
@@ -178,7 +179,8 @@ out:
 
 size_t qb__scan_modes(const qb_scan *scan) { return scan->drift ? scan->drift->modes : 0; }
 
-/* What the series before and behind that time count for; beyond the first and the last: these. */
+/* Weights of the series at a time: linear between the series before and after it. Before the first series and after the
+ * last one, that series alone counts. */
 static void weigh(const qb__drift *d, double time, bool nearest, float *weight) {
     size_t next = 0;
     while (next < d->series && d->time[next] < time) next++;
@@ -193,7 +195,7 @@ static void weigh(const qb__drift *d, double time, bool nearest, float *weight) 
     weight[next + 1] = (float)part;
 }
 
-/* Principal components: the level between the series' ones, then each component's part. */
+/* Principal components: sets the level by interpolation between the series, then the weight of each component. */
 static qb_status weigh_components(qb_scan *scan, bool frames, const qb_env *env) {
     qb__drift *d = scan->drift;
     for (size_t v = 0; v < d->views; v++) {

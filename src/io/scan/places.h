@@ -4,32 +4,33 @@
 
 #include "io/scan/image.h"
 
-/* Lens distortion as discorpy has it (Vo, Opt. Express 23, 32859, 2015): what an ideal image has at r from the centre,
- * in stored pixels, is found in the stored one at r (factor[0] + factor[1] r + factor[2] r^2 + ...) in the same
- * direction. */
+/* Lens distortion in the model of discorpy (Vo, Opt. Express 23, 32859, 2015). A point at distance r from the centre in
+ * the ideal image, in stored pixels, is found in the stored image in the same direction at the distance r (factor[0] +
+ * factor[1] r + factor[2] r^2 + ...). */
 typedef struct qb__distortion {
     double x, y; /* column and row of the centre */
     double factor[10];
-    int factors; /* 0: there is none */
+    int factors; /* number of factors; 0: no distortion */
 } qb__distortion;
 
-/* Where images are read: their own pixels, moved by a turn, a shift and the distortion. */
+/* Maps pixels of the ideal image to positions in the stored image: rotation, shift and distortion. */
 typedef struct qb__places {
-    qb__image image; /* its bins are 0: as stored */
+    qb__image image; /* as in qb_scan.image; bins of 0: images are read as stored */
     qb__image_map map;
     qb__distortion distortion;
-    double middle[2], aspect; /* column and row about which views are turned; pitch of rows over that of columns */
+    double middle[2], aspect; /* column and row about which views are rotated; row pitch divided by column pitch */
 } qb__places;
 
-/* The file of --distortion, for stored images of this size; NULL: none. QB_BAD_INPUT with the number. */
+/* Loads the file of --distortion for stored images of this size. `path` NULL: no distortion. QB_BAD_INPUT names the
+ * wrong number. */
 qb_status qb__distortion_load(const char *path, size_t rows, size_t columns, qb__distortion *distortion);
 qb__places qb__places_of(const qb_scan_info *info, const qb__image *image, const qb__distortion *distortion);
-/* Of the ideal, unmoved image's pixels first.. (count) in a row: column[] and row[] where they are found. shift:
- * columns and rows of the whole, unbinned image by which it has moved; turn: radians by which it was turned before.
- * NULL: 0. */
+/* Positions in the stored image of the pixels first, first + 1, ... (`count`) of one row of the ideal, unmoved image:
+ * columns in column[], rows in at_row[]. shift: columns and rows of the whole, unbinned image by which the view has
+ * moved; turn: radians by which it was rotated before. Both may be NULL, which means 0. */
 void qb__places_line(const qb__places *places, const double *shift, const double *turn, size_t row, size_t count,
                      double *column, double *at_row);
-/* The file of --shifts: u, v and degrees of each of `views` views, into shifts[views][3]. */
+/* Loads the file of --shifts: columns, rows and degrees of each view, into shifts[views][3]. */
 qb_status qb__shifts_load(const char *path, size_t views, double (*shifts)[3]);
 
 #endif

@@ -24,7 +24,7 @@
 #include "io/scan/open_parts.h"
 #include "io/scan/signed_counts.h"
 
-/* --unsigned: of the views and of fields that lie with them. */
+/* --unsigned: reads signed integers as unsigned, in the views and in flats and darks of the same file. */
 static qb_status read_unsigned(qb_scan *scan) {
     qb__scan_parts *parts = &scan->parts;
     qb__source *const source[] = {parts->data.source, parts->flats.source, parts->darks.source};
@@ -36,7 +36,7 @@ static qb_status read_unsigned(qb_scan *scan) {
     return QB_OK;
 }
 
-/* Shapes, and which views are wanted. */
+/* Sets the shape of the scan and chooses the views. */
 static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     qb__frames *data = &scan->parts.data;
@@ -49,7 +49,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->rows = scan->sinogram ? source->shape[0] : source->shape[1];
     info->columns = source->shape[2];
     info->beam = source->beam;
-    info->dtype = source->dtype; /* the sum or mean of a bin is float32 */
+    info->dtype = source->dtype; /* float32 if pixels are binned into sums or means */
     info->cache_bytes = qb__source_held(source);
     info->chunk_rows = source->chunk[scan->sinogram ? 0 : 1];
     if (info->chunk_rows > info->rows) info->chunk_rows = info->rows;
@@ -60,7 +60,8 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     if (source->turned)
         qb__note(&scan->parts.notes, "its axes are turned or mirrored (TransformMatrix, sform), which is not applied: "
                                      "the image may be mirrored or turned" QB__CODE("axes-turned"));
-    if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble); /* the note brings its own code */
+    /* the text of the trouble has its own warning code */
+    if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble);
     return status == QB_OK ? qb__scan_check_holes(scan) : status;
 }
 
@@ -70,7 +71,7 @@ static bool all_finite(const double *values, size_t count) {
     return true;
 }
 
-/* --angle-unit is what could stand behind the text. */
+/* --angle-unit is added to the text as its suffix :deg or :rad. */
 static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
     static const char *const ends[] = {"", ":deg", ":rad"};
     const char *end = ends[options->angle_unit];
@@ -84,14 +85,14 @@ static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
     qb__free(text);
     if (status != QB_OK) return status;
     scan->parts.angle_count = scan->stored;
-    scan->parts.unit_wrong[0] = 0; /* this message is about the file's angles, which are replaced */
+    scan->parts.unit_wrong[0] = 0; /* this message is about the file's angles, which --angles replaces */
     snprintf(scan->parts.angles_from, sizeof scan->parts.angles_from, "--angles %.70s%s%.75s", options->angles,
              *said.how ? ", " : "", said.how);
     if (*said.doubt) qb__note(&scan->parts.notes, "%s", said.doubt);
     return QB_OK;
 }
 
-/* --angle-unit counts more than what the scan itself says of its angles' unit, or leaves open. */
+/* --angle-unit takes precedence over the unit that the scan states. */
 static void judge_unit(qb__scan_parts *parts, qb_angle_unit unit) {
     const double wanted = unit == QB_ANGLE_DEGREES ? M_PI / 180 : 1;
     if (unit == QB_ANGLE_AUTO) return;
@@ -100,14 +101,14 @@ static void judge_unit(qb__scan_parts *parts, qb_angle_unit unit) {
         parts->angles[i] *= wanted / parts->angle_unit;
 }
 
-/* What the file says that its values are; "": nothing. */
+/* The quantity that the file states; "": none. */
 static const char *stated_of(const qb__scan_parts *parts) {
     return *parts->quantity ? parts->quantity : parts->data.source->quantity;
 }
 
 static bool is_volume(const qb__scan_parts *parts) { return qb__volume_stated(stated_of(parts)); }
 
-/* Why the scan's angles cannot be used; NULL: they can. */
+/* Why the scan's angles cannot be used, written to `text`; NULL: they can be used. */
 static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
     const qb__scan_parts *parts = &scan->parts;
     if (!parts->angles && is_volume(parts))
@@ -135,13 +136,15 @@ static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
     return text;
 }
 
-/* A whole sinogram looks like a single view, which is hardly ever reconstructed alone. */
+/* Whether the scan is a single image, which may be a sinogram. A single view is hardly ever reconstructed alone, so the
+ * user is asked. */
 static bool is_lone_image(const qb_scan *scan, const qb_scan_options *options) {
     return scan->stored == 1 && scan->info.rows > 1 && options->as == QB_IMAGE_AUTO &&
            !(scan->parts.angles && scan->parts.angle_count == 1);
 }
 
-/* Whether the columns of the only image look like views, as scikit-image's radon makes them. */
+/* Sets *transposed if the columns of the only image look like views. The radon function of scikit-image makes such
+ * images. */
 static qb_status look_at_lone(qb_scan *scan, qb_quantity quantity, bool *transposed) {
     const size_t MOST = 64 << 20; /* numbers: a larger image is no sinogram */
     const qb_scan_info *info = &scan->info;
@@ -180,7 +183,7 @@ static qb_status tell_lone(qb_scan *scan, const qb_scan_options *options) {
     return QB_OK;
 }
 
-/* --angles-from-names: degrees, unless --angle-unit says radians. */
+/* --angles-from-names: the angles are in degrees, unless --angle-unit says radians. */
 static qb_status take_names(qb_scan *scan, const qb_scan_options *options) {
     const double unit = options->angle_unit == QB_ANGLE_RADIANS ? 1 : M_PI / 180;
     qb__scan_parts *parts = &scan->parts;
@@ -197,7 +200,7 @@ static qb_status take_names(qb_scan *scan, const qb_scan_options *options) {
     return status;
 }
 
-/* Angles for all stored views, from the options or the file; those of the wanted views are kept. */
+/* Sets the angles of all stored views, from the options or the file, and keeps those of the chosen views. */
 static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     qb__scan_parts *parts = &scan->parts;
@@ -232,7 +235,7 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     return QB_OK;
 }
 
-/* What the numbers are, and why we think so; nothing is guessed without saying it. */
+/* Decides the quantity of the values and records the reason; a guess is always reported. */
 static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     const char *stated = stated_of(&scan->parts);
@@ -261,7 +264,8 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     info->quantity_from = scan->quantity_from;
 }
 
-/* Binning by 4 is common; by more it is another unit, or a magnification. */
+/* Warns if the given pixel size is far from the stated one. Binning by up to 4 is common; a larger ratio means another
+ * unit, or a pixel size at the object. */
 static bool compare_pixel(double given, double stated, qb__notes *notes) {
     const double FAR = 4.5, ratio = given / stated;
     if (ratio <= FAR && ratio >= 1 / FAR) return false;
@@ -272,7 +276,8 @@ static bool compare_pixel(double given, double stated, qb__notes *notes) {
     return true;
 }
 
-/* Portals for lorries have pixels of centimetres, nano-CT some of 5 nm. */
+/* Warns of an implausible pixel size. The limits include pixels of centimetres (scanners for trucks) and of 5 nm
+ * (nano-CT). */
 static void judge_pixel(const qb_scan_info *info, qb__notes *notes) {
     const double MOST = 50, LEAST = 1e-6;
     const double low = fmin(info->pixel_size, info->pixel_v), high = fmax(info->pixel_size, info->pixel_v);
@@ -283,8 +288,8 @@ static void judge_pixel(const qb_scan_info *info, qb__notes *notes) {
                  high > MOST ? high : low, info->pixel_from, high > MOST ? "large" : "small");
 }
 
-/* Rays from a source at the stated distance part from parallel ones by more than a column at the rim of the object. At
- * a synchrotron, 100 m from it, they do not. */
+/* Whether the stated distances mean a cone beam: the rays differ from parallel rays by more than a column at the edge
+ * of the object. At a synchrotron, with a source 100 m away, they do not. */
 static bool diverges(const qb_scan_info *info) {
     const double half = 0.5 * (double)info->whole_columns;
     return info->sod > 0 && half * half * info->pixel_size > info->sdd;
@@ -326,7 +331,8 @@ static qb_status set_pixel(qb_scan *scan, const qb_scan_options *options) {
     return status;
 }
 
-/* Where a MetaImage puts the middle of its images. The first pixel at 0 is what is written by who does not care. */
+/* Sets the detector offset that the file states: from values in the file, or from the image position of a MetaImage. A
+ * MetaImage with its first pixel at 0 states no offset: many programs write 0 by default. */
 static void set_place(qb_scan *scan) {
     const qb__source *source = scan->parts.data.source;
     qb_scan_info *info = &scan->info;
@@ -349,7 +355,8 @@ static void set_place(qb_scan *scan) {
     if (fabs(u) > 1e-3 * pixel && isnan(info->center)) info->center = 0.5 * ((double)columns - 1) - u / pixel;
 }
 
-/* Of the views that are wanted; nothing where it does not change, or where other flats are given. */
+/* Sets the beam intensity of the chosen views. It is left out if it does not change, or if --flats replaces the flats
+ * that it refers to. */
 static qb_status set_intensity(qb_scan *scan, const qb_scan_options *options) {
     const double least = 1e-4;
     const qb__scan_parts *parts = &scan->parts;
@@ -377,14 +384,15 @@ static qb_status check_unusable(qb_scan *scan) {
     return QB_OK;
 }
 
-/* Only counts have a dark that could be left out. */
+/* --darks none is only for counts: other quantities have no darks. */
 static qb_status check_darks_none(const qb_scan *scan, const qb_scan_options *options) {
     if (!qb__darks_none(options->darks) || scan->info.quantity == QB_COUNTS) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--darks none: %s (%s) has no darks; leave it out",
                     qb_quantity_name(scan->info.quantity), scan->quantity_from);
 }
 
-/* Fields that were given are there to be used; a file's own may lie beside line integrals. */
+/* Warns if given fields have no effect. Fields in the scan's own file give no warning: files of line integrals may keep
+ * them. */
 static void judge_given(qb_scan *scan, const qb_scan_options *options) {
     const char *const given[] = {options->flats, qb__darks_none(options->darks) ? NULL : options->darks},
                       *const names[] = {"flats", "darks"};
@@ -427,7 +435,8 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     qb_status status;
     char *const words[] = {scan->parts.angles_from, scan->parts.pixel_from, scan->parts.data.source->quantity,
                            scan->parts.data.source->units};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) qb__printable(words[i]); /* a file's own */
+    /* these texts come from the file */
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) qb__printable(words[i]);
     if (options->read_unsigned) QB__TRY(read_unsigned(scan));
     set_quantity(scan, options);
     QB__TRY(qb__scan_change_images(scan, options, env));
@@ -478,7 +487,7 @@ static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_option
         if (frames[i]->source) qb__source_limit(frames[i]->source, env);
     if (*scan->parts.data.source->files) qb__info(env, "%s: %s", path, scan->parts.data.source->files);
     QB__TRY(qb__scan_complete(scan, options, env));
-    /* What is optional in a file may be unusable, but not for want of memory. */
+    /* Optional parts of a file may be unusable without an error, but not because memory ran out. */
     if (qb__allocations_failed() != failed)
         status = qb__fail(QB_NO_MEMORY, "%s: memory ran out while it was opened", path);
 out:

@@ -6,58 +6,57 @@
 #include "io/text.h"
 #include "io/writer.h"
 
-/* Zarr (zarr-specs.readthedocs.io): a folder of a JSON text and of files with chunks of an array; versions 2 and 3.
- * OME-Zarr (ngff.openmicroscopy.org) 0.4 and 0.5 say on top of them which arrays are one volume at several
- * resolutions. */
+/* Zarr (zarr-specs.readthedocs.io), versions 2 and 3. An array is a folder with a JSON text and files of chunks.
+ * OME-Zarr (ngff.openmicroscopy.org) 0.4 and 0.5 adds which arrays are one volume at several resolutions. */
 enum { QB__ZARR_AXES = 5, QB__ZARR_LEVELS = 8 };
-#define QB__ZARR_FRESH ".new-" /* files without their names begin so */
+#define QB__ZARR_FRESH ".new-" /* prefix of files that do not have their final names yet */
 
-/* One array. Axes before the last three have one index each. */
+/* One array. If there are more than three axes, those before the last three have length 1. */
 typedef struct qb__zarr_array {
     int version, axes; /* 2 or 3; 1 to QB__ZARR_AXES */
     qb_dtype dtype;
     size_t shape[3];
-    size_t file[3];  /* numbers that one file holds along z, y, x */
-    size_t chunk[3]; /* numbers that are compressed together; where a file is a shard there are several in it */
+    size_t file[3];  /* numbers in one file along z, y, x */
+    size_t chunk[3]; /* numbers that are compressed together; a file that is a shard holds several chunks */
     bool sharded, index_first, index_checked;
-    bool swap, checked; /* the numbers' byte order is not ours; a checksum follows each chunk */
+    bool swap, checked; /* swap: the byte order is not that of this computer; checked: a checksum follows each chunk */
     qb__codec_kind codec;
-    char separator; /* between the numbers in a file's name */
-    bool prefixed;  /* names begin with c */
+    char separator; /* separates the numbers in a file name */
+    bool prefixed;  /* file names begin with c */
     double fill;    /* value of missing chunks */
 } qb__zarr_array;
 
-/* Chunks in a file, and bytes of an unpacked one. */
+/* Number of chunks in a file; bytes of an uncompressed chunk. */
 size_t qb__zarr_chunks(const qb__zarr_array *array);
 size_t qb__zarr_bytes(const qb__zarr_array *array);
-/* FOLDER/c/Z/Y/X */
+/* The file name FOLDER/c/Z/Y/X of the chunks at `at`. */
 void qb__zarr_name(const qb__zarr_array *array, const char *folder, const size_t at[3], char *name, size_t room);
 
-/* Levels of a volume, each half of the one before, as this program writes them; returns how many. */
+/* Plans the resolution levels of a volume: each has half the resolution of the one before. Returns their number. */
 int qb__zarr_levels(const qb_stack *stack, int version, qb__codec_kind codec, qb__zarr_array level[QB__ZARR_LEVELS]);
 
-/* FOLDER/zarr.json, or .zarray, of an array. */
+/* Writes FOLDER/zarr.json or .zarray for an array. */
 qb_status qb__zarr_put_array(const char *folder, const char *path, const qb__zarr_array *array, bool projections);
-/* The same for the group that holds the levels; `json` is an object with our own notes. */
+/* Writes the same file for the group that holds the levels. `json`: an object with our own notes. */
 qb_status qb__zarr_put_group(const char *folder, const qb_writer *writer, const qb__zarr_array *level, int levels,
                              const char *json);
 
-/* What a folder is: its attributes, NULL when it says none, which the caller deletes, and whether it is an array.
- * QB_NOT_FOUND: neither that nor a group. */
+/* Reads the metadata of a folder. *is_array: whether it is an array. *attributes: its attributes, which the caller
+ * deletes; NULL if there are none. QB_NOT_FOUND: the folder is neither an array nor a group. */
 qb_status qb__zarr_load(const char *folder, qb__zarr_array *array, bool *is_array, cJSON **attributes);
 
-/* `out` = the mean of 2 x 2 x 2 numbers of two images, the last of which may be missing (NULL): rows first..end - 1 of
- * an image that is half as large. Values that are no numbers do not count. */
+/* Halves the resolution: out = the mean of 2 x 2 x 2 numbers of the images a and b. b may be NULL: there is no further
+ * image. Computes rows first..end - 1 of the image of half size. NaN values are left out of the mean. */
 void qb__zarr_halve(qb_dtype dtype, const void *a, const void *b, size_t rows, size_t columns, size_t first, size_t end,
                     void *out);
 
-/* Packs the chunks of a layer of files: `data` are its images, densely or `stride` bytes apart. */
+/* Compresses and writes the chunks of one layer of files. `data`: the images of the layer, `stride` bytes apart. */
 qb_status qb__zarr_put_layer(const qb__zarr_array *array, const char *folder, const char *path, size_t layer,
                              const void *data, size_t stride, size_t threads);
-/* Its files are on the disk. */
+/* Waits until the files of a layer are on disk. */
 qb_status qb__zarr_sync_layer(const qb__zarr_array *array, const char *folder, const char *path, size_t layer,
                               size_t threads);
-/* What each thread of that holds. */
+/* Bytes of memory that each thread of qb__zarr_put_layer needs. */
 size_t qb__zarr_layer_memory(const qb__zarr_array *array);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume as OME-Zarr, at several resolutions. A layer of chunks is packed as soon as its images are there: from
- * memory where one write has them all, else from the spool. What it is at half the resolution goes to the spool of the
- * next level. */
+/* Writes a volume as OME-Zarr at several resolutions. A layer of chunks is compressed as soon as its images are
+ * complete: from memory if one write has all of them, otherwise from the spool. The images at half the resolution go to
+ * the spool of the next level. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,13 +18,13 @@
 #include "io/zarr/zarr.h"
 
 typedef struct zarr_writer {
-    const char *fresh; /* the folder that gets the name; its owner's */
-    char *own;         /* NULL, or that, to be freed */
+    const char *fresh; /* the staging folder; owned by the file set, or `own` */
+    char *own;         /* in another process: owned copy of the folder name; else NULL */
     int levels;
     qb__zarr_array level[QB__ZARR_LEVELS];
     qb__spool spool[QB__ZARR_LEVELS];
-    /* Of each level, the layer (+ 1) that was packed from the spool last and that the disk may still be busy with; its
-     * images stay in the spool, which says that it is open. 0: none. */
+    /* [level] number + 1 of the layer that was compressed from the spool last and may not be on disk yet. Its images
+     * stay in the spool, which still lists the layer as open. 0: none. */
     size_t unsettled[QB__ZARR_LEVELS];
 } zarr_writer;
 
@@ -115,7 +115,8 @@ static qb_status join_zarr(qb_writer *writer, const qb__writer_location *place) 
 
 /* ---- layers ---- */
 
-/* A layer at half the resolution: image `piece` of those, into the spool of the next level. */
+/* Work of halve_layer: halves a layer and puts the images into the spool of the next level. A piece is one image of
+ * half resolution. */
 typedef struct halving {
     const zarr_writer *z;
     int level;
@@ -157,7 +158,8 @@ static qb_status is_packed(const zarr_writer *z, int level, size_t layer, bool *
     return status;
 }
 
-/* The files of the layer that was packed before are on the disk, most often for long. */
+/* Completes the layer that was compressed before: waits until its files are on disk, which they usually are already,
+ * and drops its images from the spool. */
 static qb_status settle(const qb_writer *writer, int level) {
     zarr_writer *z = writer->own;
     char folder[4096];
@@ -171,7 +173,7 @@ static qb_status settle(const qb_writer *writer, int level) {
     return status;
 }
 
-/* `data` NULL: from the spool, which keeps its images until the files are on the disk. */
+/* Compresses a layer. `data` NULL: from the spool, which keeps the images until the files are on disk. */
 static qb_status pack_layer(const qb_writer *writer, int level, size_t layer, const char *data) {
     zarr_writer *z = writer->own;
     const qb__spool *spool = &z->spool[level];
@@ -188,13 +190,13 @@ static qb_status pack_layer(const qb_writer *writer, int level, size_t layer, co
     if (!spooled) QB__TRY(qb__spool_mark(spool, layer, QB__SPOOL_PACKED));
     QB__TRY(settle(writer, level));
     if (spooled) z->unsettled[level] = layer + 1;
-    if (z->own) QB__TRY(settle(writer, level)); /* another process may look at the spool any time */
+    if (z->own) QB__TRY(settle(writer, level)); /* another process may read the spool at any time */
 out:
     qb__spool_unmap(spool, mapped);
     return status;
 }
 
-/* A layer, and those of the next levels that are whole with it. */
+/* Compresses a layer, and then each layer of the next levels that it completes. */
 static qb_status pack(void *context, size_t layer, const char *data) {
     const qb_writer *writer = context;
     const zarr_writer *z = writer->own;
@@ -216,7 +218,7 @@ static qb_status write_zarr(qb_writer *writer, size_t first, size_t end, const v
 
 /* ---- the end ---- */
 
-/* Layers that no process had all the images of. */
+/* Compresses the layers whose images no single process had completely. */
 static qb_status pack_rest(const qb_writer *writer) {
     const zarr_writer *z = writer->own;
     qb_status status = QB_OK;
@@ -243,7 +245,7 @@ static qb_status finish_zarr(qb_writer *writer, const char *provenance) {
     char name[4096];
     qb_status status = pack_rest(writer);
     if (status != QB_OK) return status;
-    qb__staging_forget(z->fresh); /* without its spools it cannot be gone on with */
+    qb__staging_forget(z->fresh); /* the spools are removed now, so the output can no longer be resumed */
     for (int level = 0; level < z->levels; level++) {
         qb__spool_close(&z->spool[level]);
         spool_name(z, level, name, sizeof name);
@@ -261,7 +263,8 @@ static void release_zarr(qb_writer *writer) {
     qb__free(z);
 }
 
-/* Levels above the first: where a layer below is open again, those made of it are, too. */
+/* Whether the kept images are complete. If a layer must be compressed again, the layers of higher levels that were made
+ * from it are opened again, too. */
 static bool has_zarr(const qb_writer *writer, const unsigned char *images) {
     const zarr_writer *z = writer->own;
     bool good = qb__spool_reopen(&z->spool[0], images);
@@ -280,7 +283,7 @@ static bool has_zarr(const qb_writer *writer, const unsigned char *images) {
     return good;
 }
 
-/* The other levels, a few layers that wait, and headers. */
+/* Disk space besides the images: the other levels, the layers that wait in the spool, and the headers. */
 static size_t overhead_zarr(const qb_writer *writer) {
     enum { THICK = 64, WAIT = 2 };
     const size_t *n = writer->stack.shape, all = n[0] * writer->image_bytes;

@@ -18,7 +18,7 @@ static const uint32_t UNKNOWN = 0xffffffff, ITEM = 0xfffee000, ITEM_END = 0xfffe
 
 typedef struct element {
     uint32_t tag, bytes;
-    char type[3]; /* "" where types are not written */
+    char type[3]; /* value representation (VR); "" if the file does not write it */
     size_t at, next;
 } element;
 
@@ -31,7 +31,8 @@ static bool is_long(const char *type) {
     return *type && at && at[2] == ' ';
 }
 
-/* The head of an element; its end is not known yet where its length is not. False: the bytes end. */
+/* Reads the head of the element at `at`. If its length is not stated, e->next is not its end yet. False: the bytes end
+ * before. */
 static bool read_head(const qb__dicom *d, bool typed, size_t at, element *e) {
     if (at > d->bytes || d->bytes - at < 8) return false;
     const unsigned char *p = d->data + at;
@@ -52,15 +53,15 @@ static bool read_head(const qb__dicom *d, bool typed, size_t at, element *e) {
 
 static bool skip_items(const qb__dicom *d, bool typed, size_t *at, int depth);
 
-/* Past an element whatever its length says. */
+/* Sets e->next to the end of the element, also if its length is not stated. */
 static bool skip(const qb__dicom *d, bool typed, element *e, int depth) {
     if (e->bytes != UNKNOWN) return true;
     e->next = e->at;
-    /* Unknown types are written without types inside. */
+    /* elements inside a value of unknown type (UN) are written without types */
     return skip_items(d, typed && strcmp(e->type, "UN") != 0, &e->next, depth);
 }
 
-/* Items up to the end of their sequence. */
+/* Skips the items of a sequence, up to its end. */
 static bool skip_items(const qb__dicom *d, bool typed, size_t *at, int depth) {
     element item, inner;
     if (depth > DEPTH) return false;
@@ -83,7 +84,7 @@ static bool skip_items(const qb__dicom *d, bool typed, size_t *at, int depth) {
     return false;
 }
 
-/* The element with that tag, from `at` on; elements are in ascending order. */
+/* Finds the element with that tag, from `at` on. Elements are in ascending order of their tags. */
 static bool find(const qb__dicom *d, bool typed, size_t at, uint32_t tag, element *e) {
     while (read_head(d, typed, at, e) && e->tag <= tag) {
         if (e->tag == tag) return tag == PIXELS || (e->bytes != UNKNOWN && e->next <= d->bytes);
@@ -93,7 +94,8 @@ static bool find(const qb__dicom *d, bool typed, size_t at, uint32_t tag, elemen
     return false;
 }
 
-/* Behind the group 2, which says how the rest is stored and is itself always typed. */
+/* Reads group 2, which states how the rest of the file is stored. Group 2 itself always has types. d->first: the first
+ * element after it. */
 static qb_status read_meta(qb__dicom *d) {
     element e;
     char syntax[65] = "";
@@ -153,8 +155,9 @@ bool qb__dicom_text(const qb__dicom *d, uint32_t tag, char *text, size_t size) {
     return true;
 }
 
-/* Without a type: the public dictionary has texts in group 28, and of the private groups floats, but for counts of two
- * bytes. */
+/* Whether the element has that type. `guess` is the answer for an element without a type. The caller guesses that
+ * private elements are floats and public ones are text, except for counts of two bytes: private ones, and those of
+ * group 28 below 0x1000. */
 static bool is_type(const element *e, const char *type, bool guess) {
     const bool none = !*e->type || strcmp(e->type, "UN") == 0;
     return none ? guess : strcmp(e->type, type) == 0;
@@ -184,7 +187,7 @@ int qb__dicom_numbers(const qb__dicom *d, uint32_t tag, int most, double *out) {
     return qb__read_numbers(text, '\\', most, out, NULL);
 }
 
-/* Elements behind the image are read as those before it. */
+/* The elements after the image are read like those before it. */
 qb_status qb__dicom_note(const char *path, cJSON **note) {
     enum { NOTE_MOST = 64 << 20 };
     qb__dicom d, tail;

@@ -12,7 +12,7 @@
 /* Elements of a DICOM file: little-endian, with or without types (VR), numbers not compressed. */
 typedef struct qb__dicom {
     const char *path;
-    unsigned char *data; /* its first bytes, as far as what they say */
+    unsigned char *data; /* the first bytes of the file, with all elements before the image; `bytes`: their number */
     size_t bytes;
     bool typed;
     size_t first;    /* offset where the elements begin */
@@ -20,18 +20,18 @@ typedef struct qb__dicom {
     uint64_t pixel_bytes;
 } qb__dicom;
 
-/* QB_BAD_INPUT for what is broken, QB_UNSUPPORTED for a way of storing that is not read. */
+/* QB_BAD_INPUT for a damaged file, QB_UNSUPPORTED for a transfer syntax that is not read. */
 qb_status qb__dicom_open(const char *path, qb__dicom *dicom);
 void qb__dicom_close(qb__dicom *dicom);
-/* Up to `most` numbers of an element, group << 16 | number; how many it has. */
+/* Reads up to `most` numbers of an element; tag = group << 16 | number. Returns how many were read. */
 int qb__dicom_numbers(const qb__dicom *dicom, uint32_t tag, int most, double *out);
-/* Its text, without blanks at the end; false, and "": it is not there. */
+/* Reads the text of an element, without blanks at the end. False, and "", if the element is missing. */
 bool qb__dicom_text(const qb__dicom *dicom, uint32_t tag, char *text, size_t size);
 
 #define QB__DICOM_NAMES " .dcm .ima "
-/* Our private elements behind the numbers of the first slice (dicom_write.c): whose they are, and JSON. */
+/* Our private elements after the numbers of the first slice (dicom_write.c): the owner's name and a JSON text. */
 enum { QB__DICOM_OWN = 0x7fe10010, QB__DICOM_NOTE = 0x7fe11001 };
-/* That JSON; NULL: there is none. */
+/* Reads this JSON text; NULL: there is none. */
 qb_status qb__dicom_note(const char *path, cJSON **note);
 
 #endif

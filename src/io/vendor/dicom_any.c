@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What files of DICOM hold: projections (dicom_ct_pd.c) or slices (dicom_slices.c). */
+/* Opens DICOM files, which hold projections (dicom_ct_pd.c) or slices (dicom_slices.c). */
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/vendor/dicom.h"
 
-/* By the first file, which states the rows of a detector or does not. */
+/* The first file decides: projections state the rows of a detector, slices do not. */
 static qb_status look(const char *path, bool *projections) {
     qb__notes files;
     qb__dicom d;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Projections of clinical scanners as DICOM-CT-PD (Chen et al., Med. Phys. 2015; the public data of Mayo's low-dose
- * collection are in it): a file a view, of line integrals, with the place of source and detector in private tags.
+/* Projections of clinical scanners as DICOM-CT-PD (Chen et al., Med. Phys. 2015). The public data of Mayo's low-dose
+ * collection are in this format. Each file holds one view of line integrals, with the positions of source and detector
+ * in private tags.
  *
- * In the format's frame the focal centre of a view lies at radius * (-sin phi, cos phi) and at height z; the source is
- * off it by the shifts of the flying focal spot. The detector is bent about a line through the focal centre, its
- * central element lies opposite to it; columns run along (cos phi, sin phi), rows along z. Numbers lie column by column
- * where the image is as high as there are columns. Heights are counted from the middle of the scan, where the default
- * volume lies. */
+ * In the frame of the format, the focal centre of a view is at radius * (-sin phi, cos phi) and at height z. The source
+ * is shifted from it by the flying focal spot. The detector is curved about a line through the focal centre, and its
+ * central element is opposite to it. Columns run along (cos phi, sin phi), rows along z. If the image is as high as the
+ * detector has columns, the numbers are stored column by column. Heights are counted from the middle of the scan, which
+ * is the centre of the default volume. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,8 @@
 #include "quickbeam/geometry.h"
 
 typedef struct view {
-    double number, rows, columns, high, wide, bits, sign; /* rows, columns: detector; high, wide: stored image */
+    /* rows, columns: of the detector; high, wide: of the stored image */
+    double number, rows, columns, high, wide, bits, sign;
     double pitch[2], phi, z, rho, distance, central[2];
     double shift_phi, shift_z, shift_rho;
     double slope, intercept;
@@ -148,7 +150,7 @@ static void release_pd(qb__source *source) {
     qb__free(p->views);
 }
 
-/* Heads of all files. */
+/* Reads the heads of all files. */
 static qb_status read_heads(pd *p) {
     const size_t count = p->files.count;
     qb_status status;

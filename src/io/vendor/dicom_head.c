@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands before the numbers of a slice: CT Image Storage (DICOM PS3.3 A.3), little-endian with types. */
+/* Writes what comes before the numbers of a slice: CT Image Storage (DICOM PS3.3 A.3), little-endian with types. */
 #include "io/vendor/dicom_head.h"
 
 #include <stdio.h>
@@ -19,7 +19,8 @@ static void put(bytes *b, uint64_t value, size_t size) {
     for (size_t i = 0; i < size; i++) b->data[b->used++] = (unsigned char)(value >> 8 * i);
 }
 
-/* An element's tag, type and length: of two bytes, or for long types of four behind two that are 0. */
+/* Writes tag, type and length of an element. The length has two bytes; for long types it has four, after two bytes of
+ * 0. */
 static void put_head(bytes *b, uint32_t tag, const char *type, size_t length) {
     const bool wide = strcmp(type, "OB") == 0 || strcmp(type, "OW") == 0 || strcmp(type, "UT") == 0;
     put(b, tag >> 16, 2);
@@ -30,7 +31,7 @@ static void put_head(bytes *b, uint32_t tag, const char *type, size_t length) {
     put(b, length, wide ? 4 : 2);
 }
 
-/* Lengths are even: identifiers end with a 0 then, other texts with a blank. */
+/* Lengths must be even. Identifiers are padded with a 0, other texts with a blank. */
 static void put_text(bytes *b, uint32_t tag, const char *type, const char *text) {
     const size_t n = strlen(text);
     put_head(b, tag, type, n + n % 2);
@@ -44,7 +45,7 @@ static void put_count(bytes *b, uint32_t tag, size_t value) {
     put(b, value, 2);
 }
 
-/* Decimal strings, 16 characters at most each. */
+/* Writes decimal strings. Each has at most 16 characters. */
 static void put_numbers(bytes *b, uint32_t tag, const double *values, size_t count) {
     enum { LONGEST = 16 };
     char text[160] = "", one[40];
@@ -62,8 +63,9 @@ static void put_id(bytes *b, uint32_t tag, const char *root, const char *what) {
     put_text(b, tag, "UI", text);
 }
 
-/* An identifier of the series as of X.667, a number of 128 bits below 2.25: of the hidden folder, which has the clock
- * in its name and is the same to all ranks of a job and to runs that go on with it. */
+/* An identifier of the series by X.667: a number of 128 bits below 2.25. It is a hash of the path of the staging
+ * folder. The path contains the time, so it is unique; and it is the same for all ranks of a job and for runs that
+ * resume it. */
 void qb__dicom_root(const char *folder, char root[QB__DICOM_ROOT]) {
     uint64_t word[2] = {0xcbf29ce484222325, 0x9e3779b97f4a7c15};
     char digits[40];
@@ -127,8 +129,8 @@ static void put_origin(bytes *b, const char *root, const qb_stack *s, const char
     put_text(b, 0x00100040, "CS", "");
 }
 
-/* Our x, y and z are DICOM's left, posterior and head: any are right for an object of no anatomy, if they are
- * right-handed. */
+/* Our x, y and z are written as DICOM's left, posterior and head. An object without anatomy may have any axes, if they
+ * are right-handed. */
 static void put_place(bytes *b, const char *root, const qb_stack *s, size_t image) {
     static const double axes[] = {1, 0, 0, 0, 1, 0};
     double d[3], first[3];

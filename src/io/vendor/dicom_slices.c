@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices of clinical scanners, and those of dicom_write.c: a file a slice, in the order of their places. */
+/* Slices of clinical scanners, and those of dicom_write.c: one file for each slice, in the order of their positions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -18,7 +18,7 @@ typedef struct slice {
     double rows, columns, samples, frames, bits, kept,
         sign; /* header: image size, channels, frames; bits of a pixel, bits in use, signed or not */
     double slope, intercept;
-    double place[3], axes[6], spacing[2], thick, along; /* mm; along: position along the normal of the slices */
+    double place[3], axes[6], spacing[2], thick, along; /* in mm; along: position along the normal of the slices */
     size_t file;
     uint64_t at;
 } slice;
@@ -65,7 +65,7 @@ static qb_status check(const qb__dicom *d, const slice *s) {
                     (unsigned long long)d->pixel_bytes, s->rows, s->columns);
 }
 
-/* What each number is where the file does not say. */
+/* The value of each number if the file does not state it. */
 static const slice usual = {.samples = 1, .frames = 1, .slope = 1, .axes = {1, 0, 0, 0, 1, 0}};
 
 static qb_status read_slice(const char *path, size_t file, slice *s, qb__source *about) {
@@ -83,7 +83,7 @@ static qb_status read_slice(const char *path, size_t file, slice *s, qb__source 
         s->along += s->place[i] * (s->axes[j] * s->axes[3 + k] - s->axes[k] * s->axes[3 + j]);
     }
     if (about) {
-        /* Of CT, values are Hounsfield units unless the file says another thing. */
+        /* Values of CT are Hounsfield units, unless the file states something else. */
         char kind[17], modality[17];
         const bool stated = qb__dicom_text(&d, 0x00281054, kind, sizeof kind) && *kind;
         qb__dicom_text(&d, 0x00080060, modality, sizeof modality);
@@ -101,7 +101,7 @@ out:
 typedef struct slices {
     qb__source base;
     qb__notes files;
-    slice *slices; /* [shape[0]], in the order of their places */
+    slice *slices; /* [shape[0]], in the order of their positions */
 } slices;
 
 typedef struct sweep {
@@ -110,7 +110,7 @@ typedef struct sweep {
     char *out;
 } sweep;
 
-/* A number's own bits, of which the upper ones may hold other things. */
+/* The bits that belong to a number; the upper bits may hold other data. */
 static int number_of(const slice *s, const unsigned char *p) {
     const int over = 16 - (int)s->kept;
     const uint16_t bits = (uint16_t)((s->bits == 8 ? *p : p[0] | p[1] << 8) << over);

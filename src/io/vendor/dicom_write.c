@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume as CT Image Storage (DICOM PS3.3 A.3): a file a slice, little-endian with types, integers of 16 bits with
- * slope and intercept. Hounsfield units stand as they are, rounded to 1 HU; other values as the integers of --dtype
- * uint16 and the range that they stand for. What DICOM has no element for is JSON in a private one, behind the numbers
- * of the first slice. */
+/* A volume as CT Image Storage (DICOM PS3.3 A.3): one file for each slice, little-endian with types, 16-bit integers
+ * with slope and intercept. Hounsfield units are stored as integers, rounded to 1 HU. Other values must be integers of
+ * --dtype uint16, stored with the range that they stand for. What DICOM has no element for is stored as JSON in a
+ * private element, after the numbers of the first slice. */
 #include <fcntl.h>
 #include <math.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ typedef struct dicom_writer {
     char root[QB__DICOM_ROOT]; /* text with which all identifiers begin */
 } dicom_writer;
 
-/* Hounsfield units as integers; what has no value is below all that have one. */
+/* Rounds Hounsfield units to integers. NaN becomes PADDING, which is below all values. */
 static void round_values(const qb_stack *s, const void *values, int16_t *out) {
     const size_t columns = s->shape[2];
     float line[64];
@@ -124,7 +124,7 @@ static qb_status join_dicom(qb_writer *writer, const qb__writer_location *place)
     return status == QB_OK ? name_root(w) : status;
 }
 
-/* All that we know, behind the first slice. */
+/* Writes all that we know about the volume as JSON after the first slice. */
 static qb_status finish_dicom(qb_writer *writer, const char *provenance) {
     const dicom_writer *w = writer->own;
     const qb_stack *s = &writer->stack;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Diondo: NAME.xml with <Geometrie>, <Recon> and <ScanParameter>, and beside it a folder Projection of raw
- * images of 16 bits, one view each. They are corrected for flats and darks, so that open beam is 65535 everywhere.
+/* Scans of Diondo: NAME.xml with <Geometrie>, <Recon> and <ScanParameter>, and next to it a folder Projection of raw
+ * 16-bit images, one for each view. The images are already corrected with flats and darks, so open beam is 65535
+ * everywhere.
  *
- * Public readers agree on the distances, and differ in the sense of rotation and in the unit and sign of the axis'
- * place, ProjectionCenterOffsetX: opposite rays show them (ways.c). One of three reads rows from below; here they are
- * taken as they are stored. */
+ * Public readers agree on the distances. They differ in the sense of rotation, and in the unit and sign of the axis
+ * position, ProjectionCenterOffsetX: opposite rays show which is right (ways.c). One of three readers reads the rows
+ * from below; here rows are taken as stored. */
 #include <string.h>
 #include <strings.h>
 
@@ -55,7 +56,7 @@ qb_status qb__diondo_take(const char *path, const char *text, const qb_scan_opti
                     .columns = (size_t)d.columns};
     QB__TRY(qb__cabinet_images(&v, "Projection", parts));
     v.views = parts->data.source->shape[0];
-    if (v.views != (size_t)d.views && v.views != (size_t)d.views + 1) { /* the last may repeat the first */
+    if (v.views != (size_t)d.views && v.views != (size_t)d.views + 1) { /* the last view may repeat the first */
         status = qb__fail(QB_BAD_INPUT, "%s states %g views, and %s holds %zu", path, d.views, parts->data.source->path,
                           v.views);
         goto out;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Nikon's (X-Tek's) cabinets: NAME.xtekct, and beside it or in its InputFolderName images NAME_0001.tif, which
- * are corrected for flats and darks, so that open beam is WhiteLevel everywhere.
+/* Scans of Nikon (X-Tek) cabinets: NAME.xtekct, and images NAME_0001.tif next to it or in its InputFolderName. The
+ * images are already corrected with flats and darks, so open beam is WhiteLevel everywhere.
  *
- * In this program's frame the angle of view i is -(InitialAngle + i AngularStep), as one public reader has it; another
- * turns views the other way and mirrors the axis' place. Opposite rays show which is right (ways.c). The axis falls on
- * the detector at CentreOfRotationTop and CentreOfRotationBottom, in mm to the right of its middle at its top and
- * bottom edge; newer files state ObjectOffsetX, the same at the object, and ObjectRoll in its place. */
+ * In this program's frame, the angle of view i is -(InitialAngle + i AngularStep), as in one public reader. Another
+ * reader rotates the views the other way and mirrors the axis position. Opposite rays show which is right (ways.c).
+ * CentreOfRotationTop and CentreOfRotationBottom state where the axis is projected on the detector: mm to the right of
+ * its middle, at its top and bottom edge. Newer files state instead ObjectOffsetX, the same distance at the object, and
+ * ObjectRoll. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ static const qb__ini_number keys[] = {
 
 static double known(double value) { return isnan(value) ? 0 : value; }
 
-/* Where the axis falls, and how it leans. Newer files have both kinds of keys, and zeros in the old ones. */
+/* Sets the axis position on the detector and the roll. Newer files have both kinds of keys, with zeros in the old
+ * ones. */
 static void place(const nikon *n, qb__vendor *v) {
     const double degrees = 180 / M_PI;
     const bool newer = !isnan(n->offset) && known(n->top) == 0 && known(n->bottom) == 0;
@@ -52,7 +54,7 @@ static void place(const nikon *n, qb__vendor *v) {
     v->tilt = newer ? -known(n->roll) : atan2(known(n->top) - known(n->bottom), known(n->rows) * v->pixel_v) * degrees;
 }
 
-/* In InputFolderName, else beside the settings. */
+/* The images are in InputFolderName if that folder exists, else next to the settings. */
 static qb_status find_images(const qb__ini *ini, char *pattern, size_t size) {
     char folder[256], name[256], file[768];
     if (!qb__ini_text(ini, "Name", name, sizeof name) || !*name)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of North Star Imaging (efX): NAME.nsipro, text of <TAG>value with few end tags; views as TIFF in a folder
- * Radiographs... beside it, and below that folder flats and darks, gain0.tif and offset.tif.
+/* Scans of North Star Imaging (efX): NAME.nsipro, a text of <TAG>value with few end tags. The views are TIFF files in a
+ * folder Radiographs... next to it; flats and darks are gain0.tif and offset.tif in a folder below that folder.
  *
- * Vectors are from the axis, in mm: `source`, `reference` (the first pixel), `normal` from the source to the detector,
- * `horizontal` along its rows to the right, `axis`. "Geometry Report.rtf" has a more exact first pixel. Views are those
- * of an object that turns clockwise, or not, seen from above: in this program's frame angles grow with `clockwise`. */
+ * Vectors start at the axis, in mm: `source`, `reference` (the first pixel), `normal` from the source to the detector,
+ * `horizontal` along the detector rows to the right, `axis`. "Geometry Report.rtf" states the first pixel more exactly.
+ * The settings tell whether the object turns clockwise, seen from above; in this program's frame the angles grow if it
+ * does. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -33,8 +34,8 @@ typedef struct nsi {
 
 /* ---- the settings ---- */
 
-/* The text behind <TAG> in a section, up to the end of its line or the next tag; "" when there is none. Names hold
- * blanks. */
+/* The text behind <TAG> in a section, up to the end of its line or the next tag; "" if there is none. Tag names may
+ * contain blanks. */
 static void text_of(const nsi *n, const char *section, const char *tag, char *value, size_t size) {
     char open[64], close[64], name[64];
     snprintf(open, sizeof open, "<%s>", section);
@@ -50,7 +51,7 @@ static void text_of(const nsi *n, const char *section, const char *tag, char *va
     snprintf(value, size, "%.*s", (int)(length < size ? length : size - 1), at);
 }
 
-/* Up to three numbers. */
+/* Reads `count` numbers, at most three. */
 static qb_status numbers(const nsi *n, const char *section, const char *tag, size_t count, double *out) {
     char words[200];
     text_of(n, section, tag, words, sizeof words);
@@ -101,7 +102,8 @@ out:
     return status;
 }
 
-/* "Image center (95.707, 123.072) [mm]" of the report beside the settings, among codes of RTF. */
+/* Reads the first pixel from the text "Image center (95.707, 123.072) [mm]" in the report next to the settings. The
+ * report is in RTF. */
 static qb_status read_report(const char *report, double first[3]) {
     char *text = NULL, *end;
     const qb_status status = qb__read_text(report, TEXT_MOST, &text);
@@ -126,7 +128,8 @@ static bool make_unit(double a[3]) {
     return length > 1e-9;
 }
 
-/* The source's place beside the axis moves the axis on the detector the other way. */
+/* Sets distances, detector offset and roll from the vectors. If the source is off the axis to one side, the axis is
+ * projected to the other side of the detector. */
 static qb_status place(nsi *n, qb__vendor *v) {
     double down[3], from[3];
     const double *f = n->normal, *h = n->across;
@@ -151,9 +154,9 @@ static qb_status place(nsi *n, qb__vendor *v) {
     return QB_OK;
 }
 
-/* ---- files beside it ---- */
+/* ---- files next to the settings ---- */
 
-/* The only entry of a folder whose name begins and ends so; "" when there is none. */
+/* The only entry of a folder whose name begins with `begin` and ends with `end`; "" if there is none. */
 static qb_status find_entry(const char *folder, const char *begin, const char *end, char *found, size_t size) {
     qb_status status = QB_OK;
     DIR *open = opendir(folder);
@@ -170,7 +173,7 @@ static qb_status find_entry(const char *folder, const char *begin, const char *e
     return status;
 }
 
-/* The only file of that name in the folders within `folder`; "" when there is none. */
+/* The only file with that name in the subfolders of `folder`; "" if there is none. */
 static qb_status find_below(const char *folder, const char *name, char *found, size_t size) {
     char file[QB__VENDOR_NAME];
     struct stat what;
@@ -190,7 +193,8 @@ static qb_status find_below(const char *folder, const char *name, char *found, s
     return status;
 }
 
-/* The corrections: mirrored, then turned clockwise; qb__image turns first. */
+/* Applies the corrections of the settings: images are mirrored, then rotated clockwise. qb__image rotates first, so a
+ * rotation by 90 degrees exchanges the two mirror flags. */
 static qb_status correct(const nsi *n, qb__source **source) {
     const int turn = (int)(fmod(n->rotate, 360) / 90 + 4) % 4;
     const bool exchange = turn % 2;
@@ -215,7 +219,7 @@ static qb_status open_field(const nsi *n, const char *folder, const char *name, 
     return status;
 }
 
-/* Detector's sides as images have them once they are turned. */
+/* Exchanges the numbers of columns and rows if the images are rotated by 90 or 270 degrees. */
 static void turn_sides(nsi *n) {
     const double columns = n->columns;
     if ((int)fabs(n->rotate) / 90 % 2) n->columns = n->rows, n->rows = columns;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Bruker's SkyScan: NAME.log, and beside it images NAME0000.tif, which are corrected for flats and darks; open
- * beam is the largest number of their depth.
+/* Scans of Bruker SkyScan: NAME.log, and next to it images NAME0000.tif. The images are already corrected with flats
+ * and darks; open beam is the largest number of their bit depth.
  *
- * Image Pixel Size is measured with a phantom, and holds at the axis; Camera Pixel Size is nominal. So the pitch on the
- * detector is taken from the first. The line of the optical axis counts from the lowest row. */
+ * Image Pixel Size is the pixel size at the axis, measured with a phantom. Camera Pixel Size is nominal. So the pixel
+ * size on the detector is computed from Image Pixel Size. The line of the optical axis is counted from the lowest
+ * row. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, q
     }
     QB__TRY(qb__vendor_images(ini, prefix, pattern, sizeof pattern));
     const double pitch = 1e-3 * s.image_pixel * s.sdd / s.sod;
-    /* Row r from above is line rows - 1 - r. */
+    /* row r from above is line rows - 1 - r */
     const double axis_row = isnan(s.line) ? 0.5 * (s.rows - 1) : s.rows - 1 - s.line;
     const qb__vendor v = {.format = "SkyScan",
                           .path = ini->path,

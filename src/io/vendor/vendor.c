@@ -62,8 +62,8 @@ static qb_status check_size(const qb__vendor *v, const qb__source *source) {
                     v->rows, source->path, n[2], n[1]);
 }
 
-/* Images are corrected already: the count of open beam is one number, and the dark is 0. Where that is the largest
- * number of their type, it is no saturated count, and they are read as transmissions. */
+/* The images are already corrected: open beam is one number everywhere, and the dark is 0. If this number is the
+ * largest of its type, open beam would look like saturated counts. Then the images are read as transmissions. */
 static qb_status add_fields(const qb__vendor *v, qb__scan_parts *parts) {
     qb__source *images = parts->data.source;
     if (!(v->white > 0)) return QB_OK;

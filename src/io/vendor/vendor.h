@@ -7,30 +7,32 @@
 
 enum { QB__VENDOR_NAME = 4096 };
 
-/* A circular cone-beam scan as a scanner's own file describes it, in this program's frame: rows count downwards, as z
- * does. */
+/* A circular cone-beam scan, as the settings file of a scanner describes it, in this program's frame: rows count
+ * downwards, like z. */
 typedef struct qb__vendor {
     const char *format; /* its name for qb info, such as Nikon */
     const char *path;
-    size_t views;              /* number of views that the file states */
-    double first, step;        /* degrees: angle of the first view, and from one to the next */
-    double sod, sdd;           /* mm from the source to the axis and to the detector */
-    double pixel_u, pixel_v;   /* mm on the detector; pixel_v 0: the same */
-    double offset_u, offset_v; /* mm: the detector's middle from where the ray through the axis meets it */
-    double tilt;               /* degrees by which the detector is turned in its plane, right-handed */
-    double white;              /* count of open beam; 0: it is not known, fields or --air must be given */
-    size_t rows, columns;      /* size that the file states; 0: it does not */
+    size_t views;            /* number of views that the file states */
+    double first, step;      /* degrees: angle of the first view, and angle between two views */
+    double sod, sdd;         /* mm from the source to the axis and to the detector */
+    double pixel_u, pixel_v; /* mm on the detector; pixel_v 0: same as pixel_u */
+    /* mm from the projection of the axis (the ray through the axis) to the middle of the detector */
+    double offset_u, offset_v;
+    double tilt;          /* degrees by which the detector is rotated in its plane, right-handed */
+    double white;         /* count of open beam; 0: not known, so fields or --air must be given */
+    size_t rows, columns; /* size that the file states; 0: it does not */
 } qb__vendor;
 
-/* Opens the images of `pattern` (io/formats.h, qb__list_images) and fills the parts from `v`. QB_BAD_INPUT with both
- * numbers where images have another size. `pattern` NULL: they are open already. */
+/* Opens the images of `pattern` (qb__list_images in io/formats.h) and fills the parts from `v`. `pattern` NULL: the
+ * images are already open. QB_BAD_INPUT with both sizes if the images have another size than stated. */
 qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_parts *parts);
-/* PREFIX%d.tif, the images whose names begin so, from the settings' folder on. QB_BAD_INPUT where they would lie
- * outside of it, or the prefix holds wildcards. `path` has room for QB__VENDOR_NAME. */
+/* Makes the pattern PREFIX%d.tif of the images whose names begin with `prefix`, relative to the folder of the settings.
+ * QB_BAD_INPUT if they would be outside of it, or if the prefix contains wildcards. `path` needs QB__VENDOR_NAME
+ * bytes. */
 qb_status qb__vendor_images(const qb__ini *ini, const char *prefix, char *path, size_t size);
-/* FOLDER/NAME: a name from the settings, which may have back slashes, from their folder on. */
+/* Makes a path from a name in the settings, relative to their folder. Backslashes in the name become slashes. */
 qb_status qb__vendor_path(const qb__ini *ini, const char *name, char *path, size_t size);
-/* A format's `scan`: reads the settings, lets `read` fill the parts. */
+/* The `scan` function of a format: reads the settings and calls `read` to fill the parts. */
 qb_status qb__vendor_scan(const char *path, const qb_scan_options *options,
                           qb_status (*read)(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts),
                           qb__scan_parts *parts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of several ways to read a scanner's settings is right? In the middle plane of a cone each ray is measured twice
- * in a full turn: the ray at angle g from the middle of view t again at -g in view t + 180 degrees - 2 g (Kak and
- * Slaney, Principles of Computerized Tomographic Imaging, 1988, section 3.4.3). With the wrong sense of rotation, or
- * the axis in the wrong place, the two differ. */
+/* Decides which of several interpretations of a scanner's settings is right. In the middle plane of a cone beam, a full
+ * turn measures each ray twice: the ray at angle g from the middle of view t is measured again at -g in view t + 180
+ * degrees - 2 g (Kak and Slaney, Principles of Computerized Tomographic Imaging, 1988, section 3.4.3). With the wrong
+ * sense of rotation, or the axis in the wrong place, the two measurements differ. */
 #include "io/vendor/ways.h"
 
 #include <math.h>
@@ -18,12 +18,13 @@ static const double degree = M_PI / 180;
 
 typedef struct rays {
     const qb__vendor *v;
-    const float *lines; /* [view][column] attenuation, but for a constant */
+    const float *lines; /* [view][column] attenuation, up to a constant */
     size_t views, columns;
-    double period; /* views of a turn when they close it; 0 */
+    double period; /* number of views in a full turn, if the views make exactly one; else 0 */
 } rays;
 
-/* Where the middle plane meets the detector: row[0] in its middle column, and row[1] more with each column. */
+/* Row in which the middle plane meets the detector: row[0] in the middle column, and row[1] more in each next column.
+ * False if it leaves the detector. */
 static bool find_rows(const qb__vendor *v, const qb__source *images, double row[2]) {
     const double rows = (double)images->shape[1], half = 0.5 * ((double)images->shape[2] - 1);
     const double pitch = v->pixel_v > 0 ? v->pixel_v : v->pixel_u;
@@ -31,7 +32,7 @@ static bool find_rows(const qb__vendor *v, const qb__source *images, double row[
     return row[0] - half * fabs(row[1]) >= 0 && row[0] + half * fabs(row[1]) <= rows - 1;
 }
 
-/* The line that the middle plane is on the detector, from the rows about it. */
+/* Interpolates the line in which the middle plane meets the detector, from the rows around it. */
 static void take_line(const float *band, const qb__region *region, const double row[2], size_t columns, float least,
                       float *line) {
     const size_t last = region->row1 - region->row0 - 1;
@@ -44,7 +45,7 @@ static void take_line(const float *band, const qb__region *region, const double 
     }
 }
 
-/* Of all views, a few at a time. */
+/* Reads this line in all views, a few views at a time. */
 static qb_status read_lines(qb__source *images, const double row[2], float *lines) {
     enum { VIEWS = 64 };
     const size_t views = images->shape[0], columns = images->shape[2], size = qb_dtype_size(images->dtype);
@@ -57,7 +58,8 @@ static qb_status read_lines(qb__source *images, const double row[2], float *line
     qb_status status;
     QB__TRY(qb__alloc(VIEWS * band_size, size, &raw));
     QB__TRY(qb__alloc(band_size, sizeof *band, &band));
-    const float least = qb_dtype_is_float(images->dtype) ? 1e-6F : 1; /* transmissions, or counts */
+    /* smallest value before the logarithm: of transmissions, of counts */
+    const float least = qb_dtype_is_float(images->dtype) ? 1e-6F : 1;
     for (; region.first < views; region.first += region.count) {
         region.count = qb__smaller(views - region.first, VIEWS);
         QB__TRY(images->read(images, &region, raw));
@@ -72,7 +74,7 @@ out:
     return status;
 }
 
-/* Between views and columns; false where that is beyond the last ones. */
+/* Interpolates between views and columns; false if the position is outside. */
 static bool line_at(const rays *r, double view, double column, double *value) {
     const double last = (double)r->columns - 1;
     if (r->period > 0) view -= r->period * floor(view / r->period);
@@ -86,7 +88,8 @@ static bool line_at(const rays *r, double view, double column, double *value) {
     return true;
 }
 
-/* How much opposite rays differ in a way, as a mean square, and by column; NAN where there are few. */
+/* Mean square difference of opposite rays for one way: over all columns, and for each column. NAN if there are too few
+ * rays. */
 typedef struct misfit {
     double mean, *column; /* [columns] */
 } misfit;
@@ -117,7 +120,7 @@ static void measure(const rays *r, const qb__way *way, misfit *m) {
     m->mean = count >= r->columns / 4 ? sum / (double)count : NAN;
 }
 
-/* By how many of its standard errors, over the columns, is one misfit above another? */
+/* By how many of its standard errors, estimated from the columns, one misfit is larger than another. */
 static double errors_above(const misfit *m, const misfit *best, size_t columns) {
     double sum = 0, squares = 0, n = 0;
     for (size_t c = 0; c < columns; c++) {
@@ -128,12 +131,12 @@ static double errors_above(const misfit *m, const misfit *best, size_t columns) 
     return n >= 8 && variance > 0 ? mean / sqrt(variance / (n - 1)) : 0;
 }
 
-/* Ways that differ by less than half a pixel are one. */
+/* Two ways count as the same if they differ by less than half a pixel. */
 static bool are_one(const qb__vendor *v, const qb__way *a, const qb__way *b) {
     return a->sense == b->sense && fabs(a->offset_u - b->offset_u) < 0.5 * v->pixel_u;
 }
 
-/* The way of the least misfit; *clear: it is below all others by much more than chance. */
+/* The way with the smallest misfit. *clear: it is smaller than that of every other way, by much more than chance. */
 static size_t best_of(const rays *r, const qb__way *ways, const misfit *m, size_t count, bool *clear) {
     const double ERRORS = 5;
     size_t best = 0;
@@ -180,7 +183,8 @@ qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, c
     for (size_t i = 1; i < count; i++) several = several || !are_one(v, &ways[0], &ways[i]);
     if (!several) return QB_OK;
     if (options && options->angles && *options->angles) {
-        if (ask) parts->detector_stated = false; /* the sense is known, and the axis' place still is not */
+        /* --angles states the sense of rotation, but the axis position is still unknown */
+        if (ask) parts->detector_stated = false;
         return QB_OK;
     }
     const qb_status status = find_best(v, parts->data.source, ways, count, &best, &clear);

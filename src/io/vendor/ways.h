@@ -4,17 +4,17 @@
 
 #include "io/vendor/vendor.h"
 
-/* A way to read settings of which public readers make different things. */
+/* One interpretation of settings that public readers interpret in different ways. */
 typedef struct qb__way {
-    double sense;    /* 1: views turn as qb__vendor.step says; -1: the other way */
+    double sense;    /* 1: views rotate as qb__vendor.step states; -1: the other way */
     double offset_u; /* same meaning as in qb__vendor */
 } qb__way;
 
 enum { QB__WAYS = 16 };
 
-/* Angles and detector of the parts, which qb__vendor_parts() has filled, in the way that the rays show. Where they do
- * not show it clearly, the first one is kept, with a warning; `ask`: QB_BAD_INPUT with the options that say it. Angles
- * that the user gives are not judged. */
+/* Chooses the way that opposite rays confirm, and sets the angles and the detector of the parts, which
+ * qb__vendor_parts() has filled. If the rays do not tell clearly, the first way stays, with a warning; with `ask`,
+ * QB_BAD_INPUT names the options to give. If the user gives angles, nothing is checked. */
 qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, const qb__way *ways, size_t count,
                           bool ask, qb__scan_parts *parts);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of YXLON: ScanParameter.xml with <ConeBeamScanParameter>, or a text of lines VALUE<tab>NAME; images in the
- * folder Projections or Projektionen beside it, TIFF, or raw ones of 16 bits, whose rows begin at the bottom. Open beam
- * is 65535, or the largest number of ProjectionBitdepth.
+/* Scans of YXLON: ScanParameter.xml with <ConeBeamScanParameter>, or a text of lines VALUE<tab>NAME. The images are in
+ * the folder Projections or Projektionen next to it: TIFF, or raw 16-bit images whose rows begin at the bottom. Open
+ * beam is 65535, or the largest number of ProjectionBitdepth.
  *
- * The public reader turns views by minus the stated step, and does not know the sign of the axis' place (YoCenter,
- * Center Offset) and of the detector's: opposite rays show them (ways.c). Tilts of the detector are not applied, as
- * nobody states their meaning. */
+ * The public reader rotates views by minus the stated step. It does not know the sign of the axis position (YoCenter,
+ * Center Offset) nor that of the detector: opposite rays show them (ways.c). Tilts of the detector are not applied,
+ * because their meaning is not documented. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +64,7 @@ out:
     return status;
 }
 
-/* Lines VALUE<tab>NAME: all views make one turn. */
+/* Lines VALUE<tab>NAME. In this format all views make one full turn. */
 static qb_status read_lines(const char *path, const char *text, yxlon *y) {
     static const qb__tag_entry lines[] = {
         {"FOD [mm]", AT(sod), 1e-3, 1e6, true},

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of Zeiss (Xradia): .txrm holds views, the flat field and the geometry, .xrm one image (a folder of them a
- * scan), .txm a volume; all are compound files.
+/* Scans of Zeiss (Xradia), all compound files: .txrm holds views, the flat field and the geometry; .xrm holds one
+ * image, and a folder of them is a scan; .txm holds a volume.
  *
- * Distances are in mm unless PositionInfo says micrometres, and may be negative; PixelSize is in micrometres at the
- * axis. The angle of view i in this program's frame is -Angles[i]. Alignment shifts are columns and rows by which an
- * image must be moved to lie right. Images have no dark field: it is subtracted already. */
+ * Distances are in mm unless PositionInfo states micrometres, and may be negative. PixelSize is in micrometres, at the
+ * axis. In this program's frame the angle of view i is -Angles[i]. Alignment shifts are the columns and rows by which
+ * an image must be moved to be aligned. There is no dark field: the scanner has already subtracted it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static qb_status need_word(const qb__ole2 *ole, const char *path, const char *na
     return qb__fail(QB_BAD_INPUT, "%s: %s is %u, which should be from 1 to %u", path, name, *value, most);
 }
 
-/* One number a view, as doubles; *out NULL when the stream is not there. */
+/* Reads one number for each view, as doubles. *out is NULL if the stream is missing. */
 static qb_status read_reals(const qb__ole2 *ole, const char *name, size_t count, double **out) {
     uint64_t bytes;
     unsigned char *raw = NULL;
@@ -68,7 +68,7 @@ out:
     return status;
 }
 
-/* ---- images ---- */
+/* `series`: each file holds one view, and `ole` is the first file. */
 
 static qb_status dtype_of(const char *path, const char *name, uint32_t code, qb_dtype *dtype) {
     enum { UINT16 = 5, FLOAT32 = 10 };
@@ -99,7 +99,7 @@ out:
     return status;
 }
 
-/* A flat field, or several. */
+/* Opens the flat fields: one, or several that are numbered. The dark is 0. */
 static qb_status open_flats(const qb__ole2 *ole, const char *path, const qb__zeiss_images *views,
                             qb__scan_parts *parts) {
     qb__zeiss_images flats = *views;
@@ -126,7 +126,7 @@ out:
 
 /* ---- geometry ---- */
 
-/* mm of the unit in which the file has the source's place: the axis names and their units are two lists of words. */
+/* The unit of the source distance, in mm. The file has two lists of words: the names of the axes and their units. */
 static double unit_of_distances(const qb__ole2 *ole) {
     char names[WORDS + 1] = "", units[WORDS + 1] = "";
     uint64_t n, m;
@@ -140,7 +140,7 @@ static double unit_of_distances(const qb__ole2 *ole) {
         if (strcasecmp(name, "Source Z") == 0) return strcasecmp(unit, "um") == 0 ? 1e-3 : 1;
         name += strlen(name) + 1;
         unit += strlen(unit) + 1;
-        while (name < names + n && !*name) name++; /* some files pad their words */
+        while (name < names + n && !*name) name++; /* some files pad their words with zero bytes */
         while (unit < units + m && !*unit) unit++;
     }
     return 1;
@@ -151,7 +151,7 @@ static void set_pixel(qb__scan_parts *parts, const char *path, double pixel) {
     snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.150s", path);
 }
 
-/* Nano-CT of parallel rays has no distances that matter. */
+/* Sets beam, distances and pixel size. Nano-CT with a parallel beam needs no distances. */
 static qb_status set_place(const qb__ole2 *ole, const char *path, qb__scan_parts *parts) {
     double before, behind, pixel;
     uint32_t kind = CONE;
@@ -227,7 +227,7 @@ static void judge(const qb__ole2 *ole, const char *path, qb__scan_parts *parts) 
 
 /* ---- a series of files ---- */
 
-/* The angle and the shifts of one file's view, which has the size of the first one's. */
+/* Reads the angle and the shifts of one file's view, and checks that its size is that of the first view. */
 static qb_status read_view(const char *path, const qb__zeiss_images *images, double *angle, double *shift) {
     static const char *const names[] = {"Alignment/X-Shifts", "Alignment/Y-Shifts"};
     uint32_t columns, rows, type;
@@ -284,7 +284,8 @@ out:
     return status;
 }
 
-/* The file that a scan's words are taken from: of a series the first. Released by qb__notes_release. */
+/* The file from which the data about the scan are read; in a series, the first one. The caller releases *files with
+ * qb__notes_release. */
 static qb_status first_file(const char *path, qb__notes *files, bool *series) {
     *series = qb__is_folder(path) || qb__is_pattern(path);
     if (*series) return qb__list_images(path, " .xrm ", files);

@@ -14,7 +14,7 @@ extern "C" {
 /* An option is declared once, as a row of a table; the flag, its help, its range check, the key in a
  * configuration file and the line in the provenance all come from that row. */
 typedef enum qb_param_type {
-    QB_PARAM_FLAG,    /* bool, true where the flag differs from its default; --name and --no-name */
+    QB_PARAM_FLAG,    /* bool, true if the flag differs from its default; --name and --no-name */
     QB_PARAM_INT,     /* int */
     QB_PARAM_BYTES,   /* size_t; 512M, 8G, 1.5GiB */
     QB_PARAM_DOUBLE,  /* double */

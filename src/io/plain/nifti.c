@@ -164,7 +164,7 @@ static void place(const header *h, qb__source *source) {
     }
 }
 
-/* The sidecar of our own files states which values the integers stand for. */
+/* The sidecar of our own files states the values that the integers stand for. */
 qb_status qb__nifti_open(const char *path, const char *how, qb__source **source) {
     header h = {.swap = false};
     qb__plain plain = {.format = "NIfTI", .longer = "its header does not fit its data", .trailer = true};

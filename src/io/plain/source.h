@@ -31,7 +31,7 @@ struct qb__source {
     /* Bytes per second of read() for data that are computed, not stored; measured once. NULL: the data are stored. */
     double (*computes)(qb__source *source);
     double voxel[3];  /* mm along x, y, z; 0 = unknown */
-    double offset[3]; /* mm: world position of a volume's centre; 0 where the file does not say */
+    double offset[3]; /* mm: world position of a volume's centre; 0 if the file does not state it */
     bool turned;      /* the file states axes that are turned or mirrored; this is not applied */
     /* integers of our own files: the values of the number 0 and of the largest number; equal = none */
     double scale[2];
@@ -151,7 +151,7 @@ typedef struct qb__notes {
     bool lost; /* some notes were lost because memory ran out */
 } qb__notes;
 
-/* Adds a note. If memory runs out, the note is lost and the call does not fail: check `lost` where that matters. */
+/* Adds a note. If memory runs out, the note is lost and the call does not fail: check `lost` if that matters. */
 __attribute__((format(printf, 3, 4))) void qb__note_of(qb__notes *notes, qb_problem kind, const char *format, ...);
 #define qb__note(notes, ...) qb__note_of(notes, QB_PROBLEM_OTHER, __VA_ARGS__)
 void qb__notes_release(qb__notes *notes);

@@ -20,7 +20,7 @@ typedef struct qb__vendor {
     double offset_u, offset_v;
     double tilt;          /* degrees by which the detector is rotated in its plane, right-handed */
     double white;         /* count of open beam; 0: not known, so fields or --air must be given */
-    size_t rows, columns; /* size that the file states; 0: it does not */
+    size_t rows, columns; /* size that the file states; 0: not stated */
 } qb__vendor;
 
 /* Opens the images of `pattern` (qb__list_images in io/formats.h) and fills the parts from `v`. `pattern` NULL: the

@@ -68,7 +68,7 @@ out:
     return status;
 }
 
-/* `series`: each file holds one view, and `ole` is the first file. */
+/* ---- images ---- */
 
 static qb_status dtype_of(const char *path, const char *name, uint32_t code, qb_dtype *dtype) {
     enum { UINT16 = 5, FLOAT32 = 10 };
@@ -77,7 +77,7 @@ static qb_status dtype_of(const char *path, const char *name, uint32_t code, qb_
     return qb__fail(QB_UNSUPPORTED, "%s: %s is %u; 5 (uint16) and 10 (float32) are read", path, name, code);
 }
 
-/* `series`: one view in each file, of which `ole` is the first. */
+/* `series`: each file holds one view, and `ole` is the first file. */
 static qb_status open_views(const qb__ole2 *ole, const char *path, bool series, qb__zeiss_images *images,
                             qb__notes *notes, qb__source **source) {
     uint32_t columns, rows, type, count, taken;

@@ -74,7 +74,7 @@ typedef struct conversion {
     const char *command;
     qb__pool *pool;
     qb__prepare *prepare;
-    qb__phase *phase;        /* NULL: none is retrieved */
+    qb__phase *phase;        /* NULL: no phase retrieval */
     qb__prep_counts *counts; /* [thread] */
     qb__publication *set;
     qb_writer *writer;
@@ -83,12 +83,12 @@ typedef struct conversion {
     float *lines;         /* [view][row][column] */
     double mu;            /* 1/mm of the material whose thickness is written; 1: line integrals are */
     qb__pairing *pairing; /* NULL: views are written as they are */
-    float *joined;        /* [view][row][column] of what is written with it */
+    float *joined;        /* [view][row][column] output of the pairing */
     double axis;          /* column of the axis as the file states it; NAN: it does not, or there is none */
     char *report;
 } conversion;
 
-/* A file that says nothing of the axis: who knows it is to keep it. */
+/* The output's format does not state the axis: keep it out of the file, and tell the user to pass it on. */
 static qb_status leave_axis(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
     if (c->options->half_turn) return QB_OK; /* pairing.c needs the axis and says so */
@@ -102,7 +102,7 @@ static qb_status leave_axis(const conversion *c, const qb_env *env) {
     return QB_OK;
 }
 
-/* A file that says nothing of the angles: how to give them to what reads it. */
+/* The file does not state the angles: tell the user how to pass them to the program that reads it. */
 static void leave_angles(const conversion *c, size_t views, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const double degrees = 57.29577951308232, first = info->angles[0] * degrees,
@@ -118,8 +118,8 @@ static void leave_angles(const conversion *c, size_t views, const qb_env *env) {
                  info->path);
 }
 
-/* What is neither given nor known for good is left to who reads the file; sv-mbirct knows of nobody who would look for
- * it. */
+/* The axis without --center. An axis of the input is kept if the input holds it for certain, or if the output is for
+ * sv-mbirct, whose readers do not search for the axis. Otherwise the output leaves it out. */
 static const char *usual_axis(const conversion *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const bool known = isfinite(info->center);
@@ -198,7 +198,8 @@ static qb_status check(const conversion *c, const qb_env *env) {
     return qb__outputs_check(outputs, 1, &c->scan->inputs, env);
 }
 
-/* As many views at a time as --max-ram lets, up to what makes no difference any more. */
+/* The number of views read at a time: as many as --max-ram allows, up to the number where more views are no longer
+ * faster. */
 static qb_status cut(conversion *c, const qb_env *env) {
     enum { AMPLE = 64 << 20 };
     const size_t pixels = c->info->rows * c->info->columns,
@@ -281,7 +282,7 @@ out:
     return status;
 }
 
-/* What was done to the numbers, and how to do it again. */
+/* Provenance: what was done to the values, and the command that repeats it. */
 static qb_status finish(conversion *c, const qb_env *env) {
     qb__json_forget();
     cJSON *root = qb__provenance_begin(c->command ? c->command : "");

@@ -34,9 +34,9 @@ typedef struct conversion {
     qb__keep keep;
     qb__publication *set;
     qb_writer *writer;
-    size_t block, resumed; /* images at a time; images that an earlier run has written */
+    size_t block, resumed; /* images at a time; images that an earlier run has already written */
     char *images;
-    char *before; /* provenance of the input; NULL: it has none */
+    char *before; /* provenance of the input; NULL: the input has none */
 } conversion;
 
 static qb_status check(conversion *c, const qb_env *env) {
@@ -64,7 +64,8 @@ static void describe(conversion *c) {
                           .zarr = c->options->zarr};
 }
 
-/* Whole chunks of the source, as many as --max-ram lets, up to what makes no difference any more. */
+/* The number of images read at a time: whole chunks of the source, as many as --max-ram allows, up to the number where
+ * more images are no longer faster. */
 static qb_status cut(conversion *c, const qb_env *env) {
     enum { AMPLE = 256 << 20, SPARE = 32 << 20 };
     const qb__source *s = c->source;
@@ -91,7 +92,7 @@ static qb_status set_values(conversion *c, const qb_env *env) {
     return status;
 }
 
-/* The same input, by its files, and the same output: what another run must have to go on. */
+/* The job fingerprint: a later run resumes only if the input files and the output are the same. */
 static qb_status tell(void *self, char **job) {
     const conversion *c = self;
     uint64_t hash = 0;

@@ -132,8 +132,9 @@ void qb__fbp_device_close(void *state) {
     for (size_t p = 0; p < gpu->parts; p++) close_part(&gpu->part[p]);
 }
 
-/* What keeps single precision: a class, unless a kernel was named or this device serves the class
- * with scaled halves, too; then the kernel that always does. */
+/* Text of the remedy: the option that keeps single precision on this device. It is the precision class, unless a kernel
+ * was named, or this device uses scaled halves for that class, too. Then it is the kernel that always uses single
+ * precision. */
 static const char *remedy(const qb__fbp_devices *gpu, char *text, size_t size) {
     const qb__fbp *fbp = gpu->fbp;
     const qb__device_info *info = qb__device_info_of(gpu->part[0].device);

@@ -101,7 +101,7 @@ static qb_status decide_turn(qb__fbp *fbp) {
     return fbp->fan.used ? decide_shares(fbp) : QB_OK;
 }
 
-/* Of a full turn about an axis to one side only rays near the axis have opposites. */
+/* With a full turn about an axis to one side, only rays near the axis have an opposite ray. */
 static void describe_turn(const qb__fbp *fbp, double capped, char *text, size_t size) {
     const qb__turn *turn = &fbp->turn;
     char gaps[160] = "", low[80] = "";

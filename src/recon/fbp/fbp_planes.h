@@ -4,20 +4,20 @@
 
 #include "recon/plane.h"
 
-/* Planes of a parallel-beam volume, one after the other, from filtered rows that are kept, on a device or here: for qb
- * alone. */
+/* Makes planes of a parallel-beam volume, one after another, from filtered rows that are kept in a device's or the
+ * host's memory. Only qb uses it. */
 typedef struct qb_tool_planes qb_tool_planes;
 
 /* Line integrals in the host's memory. */
 typedef struct qb_tool_lines {
     const float *lines; /* [slots][rows][columns] */
     size_t slots, rows, columns;
-    /* [slots]: one that changes says that the lines of this slot have; NULL: they stay as they are */
+    /* [slots]: a changed number says that the line integrals of this slot have changed; NULL: they never change */
     const size_t *stamps;
-    size_t made; /* another number: all lines are other ones */
+    size_t made; /* a changed number says that all line integrals have changed */
 } qb_tool_lines;
 
-/* Across one axis of the volume, 0 z, 1 y, 2 x. */
+/* The plane is perpendicular to this axis of the volume: 0 = z, 1 = y, 2 = x. */
 QB_API qb_tool_plane qb_tool_plane_across(size_t axis, size_t index, const size_t shape[2]);
 
 /* On the CPU where env asks for it, or for what there is. */

@@ -47,7 +47,7 @@ typedef struct qb__fdk {
     qb_grid grid;
     const qb_tool_plane *plane; /* plane that is made instead of the volume; NULL: the volume is made */
     qb__grid_region region;     /* `grid` is that part of region.whole, to which matrices and `problem` belong */
-    size_t middle;              /* number of its middle slice among all, as --slices counts */
+    size_t middle;              /* index of its middle slice in the whole volume, as --slices counts */
     qb__mask mask;
     qb__cone_weights weights;
     bool circular;        /* geometry's views differ by a turn only */
@@ -56,11 +56,11 @@ typedef struct qb__fdk {
     double (*matrix)[12]; /* [views] on voxel indices and filtered columns */
     qb__bp_cone_problem problem;
     qb__cone_circle circle;             /* circle of `problem` */
-    const qb__bp_cone_variant *variant; /* the CPU's */
+    const qb__bp_cone_variant *variant; /* the CPU's kernel */
     qb__filter *filter;
-    /* Of the cut in hand (fdk_read.c): */
+    /* The current cut of the work (fdk_read.c): */
     qb__cut cut;
-    qb__reach *reach;       /* [nz] of slices that were asked for, else NAN */
+    qb__reach *reach;       /* [nz] reach of each slice, computed on request; NAN until then */
     bool *lost;             /* [slices] qb__fdk_find_lost() */
     qb__fdk_window *window; /* [slabs] rows that a slab needs; of a mirrored pair those of both parts together */
     qb__fdk_window *half;   /* [slabs][2] rows of each part of a mirrored pair */
@@ -85,8 +85,8 @@ typedef struct qb__fdk {
     bool alone;                 /* a rank filters what its own slabs need, as devices do: nothing is gathered */
 } qb__fdk;
 
-/* A chunk. Its views are view0 <= v < view1, then the same + views / turns, and so on, `turns` ranges
- * in all: what a device packs together. */
+/* A chunk. Its views form `turns` ranges, a part of a turn apart: view0 <= v < view1, the same + views / turns, and so
+ * on. A device packs these views together. */
 typedef struct qb__fdk_piece {
     size_t z0, z1, view0, view1, turns;
     const qb__fdk_window *need;
@@ -141,19 +141,18 @@ qb_status qb__fdk_find_lost(qb__fdk *fdk);
 
 /* ---- fdk_check.c ---- */
 
-/* Warn of lengths that are hardly meant. */
+/* Warn of lengths that are probably a mistake. */
 void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *info, const qb_env *env);
-/* Warn of a usual grid, as wide as the detector, that leaves out much of what a half-fan scan
- * covers. */
+/* Warn if the default grid, which is as wide as the detector, leaves out much of what a half-fan scan covers. */
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options, const qb_grid *grid,
                          const qb_env *env);
 /* The geometry's numbers, for the provenance. */
 qb_status qb__fdk_describe_geometry(const qb__fdk *fdk, cJSON *plan);
 /* Of several ranks that --grid auto makes rows, where columns would be faster. */
 void qb__fdk_report_rows(const qb__fdk *fdk, const qb_env *env);
-/* How much of the volume not all views see, and rays that are far off the plane of the circle. */
+/* Report how much of the volume is not seen by all views, and rays that are far off the plane of the circle. */
 void qb__fdk_report_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env, cJSON *plan);
-/* Refuse a path that FDK is not made for, or warn where it is forced on it. */
+/* Refuse a source path that FDK does not support; warn if the user forces it. */
 qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force, const qb_env *env);
 /* Refuse a scan that lacks angles, or warn when that is allowed or negligible. */
 qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights, bool allow,
@@ -161,7 +160,7 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
 
 /* ---- a plane in any direction (fdk_plane.c) ---- */
 
-/* A matrix on the volume's voxels becomes one on the plane's points. */
+/* Turn a matrix on the volume's voxels into one on the plane's points. */
 void qb__fdk_turn_matrix(const qb_tool_plane *plane, double matrix[12]);
 /* What a caller brings for one; the geometry comes first, as the frame looks for it there. */
 typedef struct qb__fdk_given {

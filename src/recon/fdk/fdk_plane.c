@@ -3,7 +3,7 @@
  * its points. Weights and filter are those of the whole volume. */
 #include "recon/fdk/fdk.h"
 
-/* From z, y, x to x, y, z. */
+/* Reorders a vector from z, y, x to x, y, z. */
 static void turn(const double zyx[3], double xyz[3]) {
     for (int i = 0; i < 3; i++) xyz[i] = zyx[2 - i];
 }
@@ -17,7 +17,7 @@ void qb__fdk_turn_matrix(const qb_tool_plane *plane, double m[12]) {
         const int j = (i + 1) % 3, k = (i + 2) % 3;
         way[0][i] = right[i], way[1][i] = down[i], way[3][i] = at[i];
         way[2][i] =
-            right[j] * down[k] - right[k] * down[j]; /* the plane has one slice: any direction across it serves */
+            right[j] * down[k] - right[k] * down[j]; /* the plane has one slice, so any direction across it is valid */
     }
     for (double *row = m; row < m + 12; row += 4) {
         const double x = row[0], y = row[1], z = row[2];

@@ -26,8 +26,9 @@ typedef struct qb__iterative {
     size_t *subset, *all_subset, subsets; /* same meaning as in qb__linear */
     const qb__solve_model *model;         /* MBIR's; set before the solver runs */
     size_t more_unknowns, more_lines;     /* vectors that it holds besides the solver's */
-    void (*report)(const struct qb__iterative_run *r, cJSON *convergence); /* instead of the usual; NULL: that */
-    /* Who keeps the state of the solver, before it runs; NULL: nothing is kept. */
+    /* writes the report; NULL: the standard report */
+    void (*report)(const struct qb__iterative_run *r, cJSON *convergence);
+    /* Keeps the state of the solver; set before it runs. NULL: nothing is kept. */
     void (*keeper)(struct qb__iterative_run *r, const qb__linear *a, qb__solve_keep *keep);
     double center;      /* column of the axis of a parallel beam; NAN = not found yet */
     double found;       /* found by begin(); NAN = not searched */
@@ -37,8 +38,8 @@ typedef struct qb__iterative {
     qb_grid grid;       /* grid of the unknowns, which may be higher than `asked` */
     qb_grid asked;      /* grid of the volume that is kept */
     size_t beyond[2];   /* slices of `grid` before and after `asked` */
-    bool alone;         /* no such slices are wanted; set before it is decided */
-    bool *lost;         /* [slices that are kept] hardly measured; NULL: none */
+    bool alone;         /* the grid gets no slices beyond the volume; set before the grid is decided */
+    bool *lost;         /* [slices that are kept] true if hardly any ray measured the slice; NULL: no such slice */
     qb_projector *projector;
     /* the current cut of the work */
     qb__cut cut;
@@ -90,15 +91,15 @@ typedef struct qb__iterative_run {
     const qb__running *run;
     const float *lines; /* lines to solve for, in the order of `rays` */
     qb__solved solved;
-    uint64_t lost;  /* unmeasured line integrals of this rank */
+    uint64_t lost;  /* number of unmeasured line integrals of this rank */
     double outside; /* share of the sum of line integrals on rays that meet no voxel; 0: too little to matter */
     /* buffers for ranks (iterative_ranks.c) */
     double *numbers;              /* [ranks] */
-    void *come, *gone;            /* a run of the volume from the previous rank, and to the next one */
+    void *come, *gone;            /* a run of the volume, received from the previous rank, and sent to the next one */
     qb__comm_part *parts;         /* [2 * ranks] */
     qb__nccl *nccl;               /* carries the runs from device to device; NULL: the hosts do */
     bool told;                    /* who carries them; all have joined */
-    char carrier[QB__NCCL_WORDS]; /* why the hosts do; empty: one process, or devices do */
+    char carrier[QB__NCCL_WORDS]; /* why the hosts carry the runs; empty: one process, or the devices carry them */
 } qb__iterative_run;
 
 /* The space of cuts: the whole volume at once. `r` must be the beginning of the engine's state. The callbacks are not
@@ -120,8 +121,8 @@ void qb__iterative_scale_ends(const qb__iterative *it, size_t views, float *line
 /* Solve for the volume. Both are vectors; the volume must be zero. */
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume);
-/* qb__iterative_solve with vectors in host memory, on the projector's threads; qb__linear.load of these; and the bytes
- * that it allocates. */
+/* As qb__iterative_solve and qb__linear.load, with vectors in host memory and on the projector's threads; and the bytes
+ * that this allocates. */
 qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, float *data, float *volume);
 qb_status qb__iterative_load_here(const qb__iterative *it, size_t views, qb__vector_kind kind, const float *numbers,
                                   bool only_kept, float *vector);

@@ -19,7 +19,7 @@ typedef struct on_cpu {
     /* while running */
     float *x;     /* image into which adjoint() back-projects */
     qb__run some; /* views that are back-projected now */
-    qb_env quiet; /* projection says how far it is, view by view: that is not how far the solver is */
+    qb_env quiet; /* without progress: the projection reports each view, but the progress shown is that of the solver */
     float *block;
 } on_cpu;
 
@@ -124,7 +124,7 @@ static qb_status add_run(void *self, size_t run, bool first) {
 
 /* ---- the adjoint ---- */
 
-/* With other ranks nothing is added to what there is. */
+/* With several ranks the result is not added to the old one. */
 static qb_status adjoint_of(void *self, const void *projections, size_t first, size_t count, bool more, void *x) {
     const float *y = projections;
     on_cpu *cpu = self;

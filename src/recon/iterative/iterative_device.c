@@ -41,7 +41,7 @@ static size_t run_start(void *self, size_t run) {
 
 /* ---- what it holds ---- */
 
-/* Of a cut's views, the room of one where it has none. */
+/* The problem with only the views of this cut. A rank without views plans its memory for one view. */
 static qb__joseph_problem own_problem(const on_device *d, const qb__cut *cut) {
     qb__joseph_problem own = d->problem;
     own.views = qb__run_count(cut->all_views);
@@ -138,7 +138,7 @@ static qb_status take_less(on_device *d, size_t cap, const qb_env *env) {
 
 /* ---- how long ---- */
 
-/* What ranks hand on in an iteration goes down and up again, through the hosts' memory. */
+/* What ranks exchange in an iteration is copied to the hosts' memory and back to the devices. */
 static double pass_seconds(const on_device *d) {
     const qb__iterative *it = d->run.it;
     const double volume = (double)qb__iterative_unknowns(it) * 4;
@@ -162,7 +162,7 @@ static double seconds(void *state, const qb__cut *cut) {
     const double vectors = 12 * (up + down) / 2e12 + 1e-3;
     const double prepare = prepare_seconds(d, cut);
     if (d->apart) return prepare + passes_of(it) * qb__iterative_slabs_seconds(&d->slabs, it, d->threads);
-    /* In each step two vectors of unknowns go up, and one comes down meanwhile. */
+    /* In each step two vectors of unknowns are uploaded while one is downloaded. */
     const double steps = it->subsets ? (double)it->subsets : 1;
     const double passing = d->spill.piece ? (2 * steps * down + up) / d->pick.costs.up : 0;
     const double share = (double)qb__run_count(cut->all_views) / (double)it->info->views;
@@ -227,7 +227,7 @@ static qb_status put_run(void *self, size_t run, const void *from) {
     return qb__queue_finish_after(d->queue, status);
 }
 
-/* With other ranks nothing is added to what there is. */
+/* With several ranks the result is not added to the old one. */
 static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, bool more, void *x) {
     on_device *d = self;
     const size_t slices = d->run.it->grid.n[2], view0 = d->run.it->cut.all_views.first + first;
@@ -338,7 +338,7 @@ out:
     return status;
 }
 
-/* Where the whole has no room after all, parts of it are what is tried next. */
+/* If the whole problem does not fit after all, try it in parts next. */
 static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
     on_device *d = state;
     char why[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices that hardly any ray has measured: those of dead rows of a cone's detector. Where rows are slices the scan
- * knows them. */
+/* Finds slices that hardly any ray has measured: in a cone beam, those that see dead detector rows. If slices are
+ * detector rows, the scan itself knows them. */
 
 #include "base/memory.h"
 #include "base/status.h"

@@ -23,7 +23,7 @@ size_t qb__iterative_unknowns(const qb__iterative *it) { return it->grid.n[0] * 
 
 size_t qb__iterative_equations(const qb__iterative *it) { return it->info->views * it->info->rows * it->info->columns; }
 
-/* A ray has of each plane that it crosses at least the distance to the next one. */
+/* The least length of a ray between two neighbouring planes of voxels: the shortest side of a voxel. */
 double qb__iterative_crossing(const qb__iterative *it) {
     const double *voxel = it->grid.voxel;
     return fmin(voxel[0], fmin(voxel[1], voxel[2]));
@@ -42,7 +42,7 @@ double qb__iterative_passes(const qb__iterative *it) {
 
 /* ---- geometry ---- */
 
-/* A column; the middle where a finder is yet to say. */
+/* The column of the axis; the middle of the detector until a finder has found it. */
 static qb_status decide_center(qb__iterative *it, const qb_env *env) {
     qb__center_report(it->options->center, it->info, env);
     if (!it->looked) return qb__center_asked(it->options->center, it->info, &it->center);
@@ -50,7 +50,7 @@ static qb_status decide_center(qb__iterative *it, const qb_env *env) {
     return QB_OK;
 }
 
-/* Without a range of angles there are many volumes that fit, and the one that is found depends on the method. */
+/* Without the full range of angles many volumes fit the data. Which one is found depends on the method. */
 static qb_status tell_limited(const qb_scan_info *info, const qb_env *env) {
     qb__angle_report report;
     double *weights;
@@ -80,7 +80,7 @@ static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given, co
     const qb_scan_info *info = it->info;
     if (!given) return make_parallel(it, env);
     it->geometry = given;
-    it->center = 0; /* nothing to find */
+    it->center = 0; /* no axis to find */
     const qb_status status = qb__geometry_check(given);
     if (status != QB_OK) return status;
     qb__warn_geometry(given, env);
@@ -186,7 +186,8 @@ static void add_beyond(qb__iterative *it) {
  * slice to slice is not seen at all. */
 static void check_rows(const qb__iterative *it, const qb_env *env) {
     const qb_grid *grid = &it->grid;
-    const double MOVES = 0.2; /* rows: what is missed in one view is seen in another */
+    /* in detector rows: with a larger shift between views, what one view misses, another view sees */
+    const double MOVES = 0.2;
     qb__wander wander;
     const double x = 0.5 * (double)(grid->n[0] - 1), y = 0.5 * (double)(grid->n[1] - 1);
     const double z = floor(0.5 * (double)grid->n[2]);

@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "recon/iterative/iterative.h"
 
-enum { RUNS = 8 }; /* times ranks */
+enum { RUNS = 8 }; /* runs per rank */
 
 size_t qb__iterative_run_count(const qb__iterative *it, size_t most) {
     const size_t each = qb__ceil_div(most, RUNS * it->ranks);
@@ -62,13 +62,13 @@ qb_status qb__iterative_same(qb__iterative_run *r, double *number) {
     return qb__comm_bcast(others(r), QB_OK, 0, number, sizeof *number);
 }
 
-/* What a rank has in hand in a step; SIZE_MAX: nothing yet, or nothing any more. */
+/* The run that a rank works on in a step; SIZE_MAX: it has not begun or has finished. */
 static size_t run_at(const qb__iterative_runs *runs, size_t step, int rank) {
     const size_t before = (size_t)rank;
     return step >= before && step - before < runs->count ? step - before : SIZE_MAX;
 }
 
-/* This rank's views are added to a run, which is left where the next rank is sent it from. */
+/* Add this rank's views to a run, in the buffer from which it is sent to the next rank. */
 static qb_status add(qb__iterative_run *r, const qb__iterative_runs *runs, size_t run) {
     const int self = qb__comm_rank(others(r));
     qb_status status = QB_OK;
@@ -80,7 +80,7 @@ out:
     return status;
 }
 
-/* From the last rank, which has all views in it, to all. */
+/* The last rank has the sum over all views: send it to all ranks. */
 static qb_status tell(qb__iterative_run *r, const qb__iterative_runs *runs, size_t run) {
     const int last = qb__comm_count(others(r)) - 1, self = qb__comm_rank(others(r));
     qb_status status = self == last ? runs->take(runs->self, run, r->gone) : QB_OK;

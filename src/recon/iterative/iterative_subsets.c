@@ -88,7 +88,7 @@ static void deal(qb__iterative *it, size_t grain, size_t *subset_of) {
     }
 }
 
-/* A rank's own views stay its own, those of each subset in the order of the scan. */
+/* Each rank keeps its own views. Within a subset they are in the order of the scan. */
 static void place(qb__iterative *it, const size_t *subset_of) {
     for (size_t rank = 0, at = 0; rank < it->ranks; rank++) {
         const part p = run_of(it, rank);

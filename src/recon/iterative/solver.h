@@ -15,7 +15,7 @@ typedef qb_status qb__linear_number(void *self, double *number);
 typedef struct qb__linear {
     void *self;
     size_t unknowns, equations;
-    size_t kept;     /* unknowns that the caller keeps; the others lie beyond the ends of his volume */
+    size_t kept;     /* unknowns that the caller keeps; the others lie beyond the ends of the caller's volume */
     double crossing; /* the least element of A for a ray through the middle of an unknown */
     /* Vectors of ops/vectors.h: y = A x; x = A' y. */
     qb__linear_apply *forward, *adjoint;
@@ -66,18 +66,19 @@ typedef struct qb__solve_model {
 typedef struct qb__solve_state {
     void *self;
     qb_status (*pass)(void *self, bool into, qb__vector_piece piece, void *to);
-    int *iterations; /* done */
+    int *iterations; /* iterations that are done */
 } qb__solve_state;
 
-/* Who keeps it. Both calls may be slow. */
+/* Keeps the state. Both calls may be slow. */
 typedef struct qb__solve_keep {
     void *self;
     qb_status (*resume)(void *self, const qb__solve_state *state, bool *resumed); /* before the first iteration */
-    void (*passed)(void *self, const qb__solve_state *state);                     /* after one that was not the last */
+    /* called after each iteration except the last */
+    void (*passed)(void *self, const qb__solve_state *state);
 } qb__solve_keep;
 
 typedef struct qb__solve_options {
-    const qb_iterative_options *given; /* all of them: what only one solver reads needs no field here */
+    const qb_iterative_options *given; /* all options; an option that only one solver reads has no field here */
     int iterations;
     double tolerance;             /* stop when an iteration changes x by less than this, relative to x; 0 = never */
     double relaxation;            /* SIRT: 0 < relaxation < 2 */
@@ -99,7 +100,7 @@ typedef struct qb__solve_trace {
 
 typedef struct qb__solved {
     int iterations;         /* done */
-    const char *stopped;    /* why: "iterations", "tolerance", "residual is zero" */
+    const char *stopped;    /* the reason: "iterations", "tolerance", "residual is zero" */
     qb__solve_trace *trace; /* [iterations], the caller's memory */
     /* TV, at the end; else NAN: the gap over the objective; the weight of the variation; the weighted rms of A x - b;
      * and lambda in units of what such noise does to a voxel. */

@@ -112,11 +112,11 @@ typedef struct mbir {
     void *before;                         /* x before this pass, where it has several steps: NULL */
     void *y, *w;                          /* vectors of equations */
     qb__prior_numbers prior;
-    double begun;  /* clock time at the begin */
+    double begun;  /* clock time when the solver began */
     double t;      /* parameter of the momentum */
-    size_t merged; /* finest subsets that are one now */
-    int exact;     /* passes by all views at once */
-    int passes;    /* since subsets were merged */
+    size_t merged; /* number of the finest subsets that are merged into one now */
+    int exact;     /* passes with a single subset of all views */
+    int passes;    /* passes since subsets were last merged */
     /* sums over a pass */
     double data, rest, change, size, against, fall;
     qb__icd_fall costs;
@@ -311,7 +311,7 @@ static qb_status pass(mbir *s) {
     for (size_t i = 0; i < s->a->subsets; i += s->merged) QB__TRY(step(s, i, s->merged));
     QB__TRY(qb__solve_total(s->a, &s->data));
     if (s->a->same) QB__TRY(s->a->same(s->a->self, &s->against));
-    if (s->against > 0) drop_momentum(s); /* it leads back */
+    if (s->against > 0) drop_momentum(s); /* the momentum points against the step */
     find_change(s);
 out:
     return status;
@@ -413,7 +413,7 @@ out:
     return status;
 }
 
-/* Subsets begin where the engine can. */
+/* A subset begins only at a view where the engine can begin. */
 static void align(mbir *s) {
     for (bool fits = false; !fits && s->merged < s->a->subsets; s->merged *= fits ? 1 : 2) {
         fits = true;

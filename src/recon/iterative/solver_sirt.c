@@ -7,16 +7,16 @@
 #include "recon/iterative/solver_method.h"
 
 typedef struct sirt {
-    void *rows, *columns; /* one over the sums */
+    void *rows, *columns; /* reciprocals of the sums of rows and columns */
     void *lines, *update;
 } sirt;
 
-/* Rays that touch nothing, and voxels that no ray meets, weigh nothing; nor do those that but graze one another, by
- * less than a thousandth of a ray through a voxel's middle. Divided by its sum, a touch of any size weighs as much as a
- * whole crossing: a voxel would get all that the ray next to it has, and a ray past the volume would pull at the one
- * voxel on its rim, for what may be no more than how it was rounded (some 1e-7 of a crossing a ray, and on each kernel
- * another). It is measured against one crossing and not against the mean or the largest sum: these grow with views and
- * planes, as a touch does not, and the mean falls where rays see little of the volume. */
+/* Rays that cross no voxel and voxels that no ray crosses have weight 0. Row and column sums below a thousandth of one
+ * crossing through a voxel's middle also count as 0. Otherwise, since each is divided by its sum, a ray that only
+ * grazes one voxel would weigh as much as a whole crossing: the voxel would get the whole value of that ray. Such a
+ * graze may be only rounding (about 1e-7 of a crossing per ray, different in each kernel). The limit is relative to one
+ * crossing, not to the mean or the largest sum: these grow with the number of views and planes, but a graze does not,
+ * and the mean is low if rays see little of the volume. */
 static qb_status sum_up(const qb__linear *a, const qb__vectors *v, const void *b, sirt *s) {
     const double least = 1e-3 * a->crossing;
     qb_status status;

@@ -20,7 +20,8 @@ typedef struct qb__mbir_keep {
  * the engines of the iterative methods. */
 typedef struct qb__mbir_cone {
     qb__iterative it; /* first: the engines' */
-    qb__mbir m; /* what the options say of the cost, and what the data say of its scales; images and weights of files */
+    /* what the options say about the cost, what the data say about its scales, and the files of images and weights */
+    qb__mbir m;
     qb_iterative_options options;
     qb__solve_model model;
     qb__mbir_keep keep;

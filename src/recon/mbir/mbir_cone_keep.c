@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "recon/mbir/mbir_cone.h"
 
-/* Each has its own views. */
+/* Each rank hashes its own views. */
 static qb_status hash_of_ranks(const qb__mbir_keep *k, uint64_t *sum) {
     const size_t ranks = k->cone->it.ranks;
     uint64_t *all;

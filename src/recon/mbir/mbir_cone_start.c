@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The image that a model-based reconstruction of a cone begins with. */
+/* Makes the start image of a model-based reconstruction of a cone beam. */
 #include <math.h>
 #include <stdio.h>
 
@@ -85,7 +85,8 @@ qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
     qb_env quiet = qb__comm_single_rank(run->env);
     qb_status status = qb__alloc(count, sizeof *cone->start, &cone->start);
     if (status != QB_OK) return status;
-    if (run->env) quiet.threads = run->env->threads; /* the other ranks work, too */
+    /* the threads of this rank only: the other ranks work at the same time */
+    if (run->env) quiet.threads = run->env->threads;
     quiet.log = NULL;
     quiet.progress = NULL;
     quiet.reads = NULL;

@@ -26,15 +26,15 @@ typedef struct qb__decision {
     bool keep_lost;       /* unmeasured values of prepared rows stay NaN; else they are interpolated */
     qb_pad pad;           /* what continues rows whose ends were not measured; of methods that filter --pad */
     bool slices_are_rows; /* slice i sees detector row row0 + i * row_step and no other */
-    /* [slices], the plan's: nothing that a slice sees was ever measured; NULL: of slices that are rows, the rows'
-     * own */
+    /* [slices], owned by the plan: true if nothing that the slice sees was measured; NULL: if slices are rows, the
+     * frame takes the unmeasured rows */
     const bool *lost;
     size_t grain;     /* ranks' shares of slices are multiples of this, since such slices depend on each other; 0 = 1 */
     const char *grid; /* --grid: ROWSxCOLUMNS or "auto"; NULL: the method has no grid of ranks */
     size_t view_grain;    /* ranks' shares of views are multiples of this; 0 = 1 */
     bool summed;          /* ranks share the views, and each makes the sum over those of all: a volume of the whole */
     const char *together; /* why slices cannot be shared among ranks at all; NULL: they can */
-    bool resume;          /* go on with what a run of the same job left */
+    bool resume;          /* resume what an interrupted run of the same job has left */
     double checkpoint;    /* seconds between notes of what is done, for a resumed run; 0 = never */
     double begin_seconds; /* forecast seconds of begin(): search for the axis */
     size_t begin_bytes;   /* bytes that begin() needs; 0: no search */
@@ -74,14 +74,13 @@ typedef struct qb__method {
     size_t plan_bytes;                /* size of the plan struct; the frame allocates it with zeros */
     const qb__engine *const *engines; /* NULL at the end; what is asked at no cost first */
 
-    /* Everything that can be decided without opening an output or taking much memory; remarks for the
-     * plan go into `json`. */
+    /* Decide everything that needs neither an open output nor much memory. Remarks for the plan go into `json`. */
     qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);
     /* The stages in front of the engine's: reading. Returns how many. */
     int (*stages)(void *plan, const qb__cut *cut, qb__stage *stages);
-    void (*release)(void *plan); /* also half decided */
+    void (*release)(void *plan); /* also called for a plan that is only half decided */
 
-    /* The rest may be NULL. */
+    /* The following may be NULL. */
     /* Adds what the method knows of the job in this cut; may use some of the spare memory. */
     void (*facts)(void *plan, const qb__cut *cut, qb__job_facts *facts);
     /* The detector rows that `count` slices from `first` on need. NULL: ranks cannot share the slices. */
@@ -92,7 +91,7 @@ typedef struct qb__method {
     /* After preparation, before streaming: what is found from numbers of the whole scan. Every rank comes here, also
      * one without slices. */
     qb_status (*measure)(void *plan, const qb__running *run);
-    /* The range of integers where the options give none; NULL: they must. */
+    /* Finds the range of integers if the options give none; NULL: the options must give it. */
     qb_status (*range)(void *plan, const qb__running *run, double *low, double *high);
     /* Before the streaming: what the method's own stages need in this cut. Called again, after a cut that had no
      * room. */

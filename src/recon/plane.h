@@ -8,7 +8,7 @@
 
 /* A plane of a volume in any direction, for qb alone; vectors are z, y, x, in voxels of the job's grid. */
 typedef struct qb_tool_plane {
-    double at[3], down[3], right[3]; /* the first point; the way to the next line, and to the next point */
+    double at[3], down[3], right[3]; /* the first point; the step to the next line; the step to the next point */
     size_t lines, points;
     const volatile sig_atomic_t *gone; /* stop once it is 1; NULL: never */
 } qb_tool_plane;

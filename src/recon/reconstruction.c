@@ -98,7 +98,7 @@ static qb_status check_dtype(const qb__reconstruction *r) {
     return QB_OK;
 }
 
-/* As many threads as were found to pay. */
+/* Do not read with more threads than are worthwhile for this storage, by its measured speed. */
 static void limit_reading(const qb__reconstruction *r) {
     qb__storage storage;
     if (r->task.scan && qb__storage_find(r->task.input, &storage))
@@ -115,7 +115,7 @@ static void rate_files(qb__reconstruction *r) {
         qb__storage_in_memory(r->task.input) && !r->output.array && qb__storage_in_memory(r->output.output);
 }
 
-/* sv-mbirct's images have the numbers of the slices that they are of. */
+/* sv-mbirct images carry the numbers of the slices that they show. */
 static void number_images(const qb__reconstruction *r, qb_stack *stack) {
     const char *path = r->output.output;
     if (r->task.info && path && qb__mbirct_is_images(path)) stack->first += r->task.info->first_slice;
@@ -183,7 +183,7 @@ out:
     return status;
 }
 
-/* What was decided rested on something that has been found out. */
+/* A decision depended on a value that has been found only now: decide again. */
 static qb_status decide_anew(qb__reconstruction *r, const qb_env *env) {
     qb__engines_destroy(r);
     qb__device_set_close(&r->devices);
@@ -245,7 +245,8 @@ static qb_status stream(qb__reconstruction *r, const qb_env *env, qb__prep_count
     qb__prepare_recount(r->prepare);
     qb__dense_recount(r->dense);
     status = qb__engines_open(r, env);
-    if (r->share.ranks) status = qb__agree(r->comm, status); /* nobody waits for one that has not come so far */
+    /* no rank waits for one that has failed before this point */
+    if (r->share.ranks) status = qb__agree(r->comm, status);
     if (status != QB_OK) goto out;
     QB__TRY(qb__keep_skip_done(r, env));
     const qb__candidate *c = qb__chosen(r); /* opening may have chosen another one */
@@ -260,7 +261,7 @@ out:
     return status;
 }
 
-/* This rank's part is done, or has failed; what all of them did. */
+/* The end of the run on this rank, done or failed: combine the status and the counts of all ranks, then report. */
 static qb_status sum_up(qb__reconstruction *r, const qb_env *env, qb__prep_counts *sum, qb_status status) {
     QB__TRY(qb__ranks_sum(r, status, sum));
     if (r->prepare) {
@@ -356,7 +357,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
                                .volume = &r->volume,
                                .taken = &r->taken};
     bool anew = false;
-    if (r->candidates == 0) QB__TRY(decide_anew(r, env)); /* failed in a run before */
+    if (r->candidates == 0) QB__TRY(decide_anew(r, env)); /* an earlier run has failed */
     qb_scan *scan = r->task.scan;
     if (scan) QB__TRY(begin_digest(scan, &r->job.digest, &r->share));
     if (d->digest) QB__TRY(begin_source_digest(d->source, d->digest));
@@ -404,8 +405,8 @@ static void keep_problems(qb__reconstruction *r, const qb__request *request) {
     }
 }
 
-/* Like a cap on memory that nothing takes: a configuration carries it from run to run, so it is said and not
- * refused. */
+/* This is like a memory cap that is never reached: a configuration may carry the option from run to run. So it is
+ * reported, not refused. */
 static void tell_idle(const qb__reconstruction *r, const qb_env *env) {
     qb__grey_levels window;
     const bool asked = qb__grey_levels_parse(r->output.window, &window) == QB_OK && window.asked;

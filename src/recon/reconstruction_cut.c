@@ -119,7 +119,7 @@ static qb_status try_other(qb__candidate *c, bool *fits) {
         return QB_OK;
     }
     *c = first;
-    qb__cut_edges(&c->offer.space, c->edge, &c->cut); /* the engine was given the slabs of the other cut */
+    qb__cut_edges(&c->offer.space, c->edge, &c->cut); /* so far the engine was given the slabs of the other cut */
     return QB_OK;
 }
 

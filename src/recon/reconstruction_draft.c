@@ -70,7 +70,7 @@ static qb_status set(const draft *d, const char *name, const char *value) {
     return row ? qb_param_set(row, d->options, value) : QB_OK;
 }
 
-/* Those of the job but for the volume, which is the whole. */
+/* The options of the main job, except that the draft covers the whole volume. */
 static qb_status take_options(draft *d) {
     const qb__reconstruction *r = d->r;
     char text[4096], base[QB__TWO_TEXT];
@@ -151,7 +151,7 @@ out:
 
 /* ---- paths ---- */
 
-/* Of pixels as large as the draft's voxels. */
+/* A grid of pixels as large as the draft's voxels. */
 static qb_status coarse_rays(const draft *d, const qb__dense_paths *p, qb_geometry *g) {
     const qb__reconstruction *r = d->r;
     const qb_geometry *given = r->decision.turn.geometry;
@@ -218,7 +218,7 @@ static qb_status find_paths(draft *d, qb__dense_paths *p) {
     qb_projector *projector = NULL;
     qb_status status;
     QB__TRY(coarse_rays(d, p, &rays));
-    if (!d->r->decision.turn.geometry) grid.offset[2] = 0; /* slices are these rows */
+    if (!d->r->decision.turn.geometry) grid.offset[2] = 0; /* each slice is one of these detector rows */
     d->segments = (qb__segments){.dense = d->r->dense, .paths = p, .rays = &rays, .grid = &grid};
     QB__TRY(qb__segments_find(&d->segments, d->volume, &d->env));
     if (d->segments.share == 0) goto out;
@@ -285,7 +285,7 @@ qb_status qb__draft_run(qb__reconstruction *r, qb__planner *planner, const qb_en
     qb_status status = qb__draft_check(r);
     if (status != QB_OK) return status;
     d.env.ranks = NULL;
-    d.env.log = NULL; /* the main run says all of it */
+    d.env.log = NULL; /* the main run prints all messages */
     d.env.writes = NULL;
     d.output = (qb_output_options){.output = "/dev/null", .dtype = QB_F32, .slab = keep, .slab_user = &d};
     QB__TRY(take_options(&d));

@@ -22,10 +22,10 @@ void qb__engines_report_next(const qb_env *env, const char *why) {
     qb__info(env, "--device auto: the CPU computes: %s", why);
 }
 
-/* The whole job, from nothing to the last chunk. */
+/* Forecast seconds of the whole job, from the start to the last chunk. */
 static double whole(const qb__candidate *c) { return c->seconds + c->offer.start; }
 
-/* Before those that take longer. */
+/* Insert it before the candidates that take longer. */
 static void insert(qb__reconstruction *r, const qb__candidate *c) {
     int at = r->candidates++;
     for (; at > 0 && whole(&r->candidate[at - 1]) > whole(c); at--) {
@@ -70,7 +70,7 @@ static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_e
     const size_t before = qb__resident_bytes();
     qb_status status = offer_of(r, engine, env, &c.offer);
     const size_t after = qb__resident_bytes();
-    if (after > before) r->held += after - before; /* libraries of devices, loaded to look for them */
+    if (after > before) r->held += after - before; /* memory of the device libraries, loaded to look for devices */
     if (status == QB_OK && c.offer.state) status = qb__candidate_cut(&c, env, &fits);
     r->full |= !fits;
     if (status != QB_OK || !c.offer.state) {
@@ -85,7 +85,7 @@ static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_e
     return QB_OK;
 }
 
-/* Of devices the libraries alone take tens of MiB, before they say whether there is one. */
+/* The libraries of devices alone take tens of MiB, before they say whether there is a device. */
 static bool is_cramped(const qb__reconstruction *r, const qb_env *env) {
     enum { AMPLE = 256 << 20 };
     if (r->cap >= AMPLE) return false;
@@ -118,8 +118,8 @@ static void tell_order(const qb__reconstruction *r, const qb_env *env) {
              whole(&c[0]), qb__engine_place(c[1].engine), whole(&c[1]));
 }
 
-/* Those that were asked before others took memory are cut to what is left; those that it is too little
- * for are none any more. */
+/* Engines that were asked before others took memory are cut again for the memory that is left. An engine that does not
+ * fit any more is removed. */
 static qb_status cut_again(qb__reconstruction *r, const qb_env *env) {
     const int count = r->candidates;
     qb_status status = QB_OK;
@@ -160,7 +160,7 @@ qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env) {
     if (on_device && r->candidates == 0) return none_for_device(r, env);
     if (r->held > held) {
         qb_status status = cut_again(r, env);
-        if (status == QB_OK && r->candidates == 0) status = ask(r, refused, env); /* needs more now */
+        if (status == QB_OK && r->candidates == 0) status = ask(r, refused, env); /* it now needs more memory */
         if (status != QB_OK) return status;
     }
     tell_order(r, env);

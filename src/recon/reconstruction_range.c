@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The range of integers from all of the volume: the job is done once before, its values are counted, and none is
- * kept. */
+/* Finds the range of integers from the whole volume: the job runs once before the main run, its values are counted, and
+ * no voxel is kept. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -13,7 +13,7 @@ static qb_status count(void *user, const qb_slab *slab) {
     return QB_OK;
 }
 
-/* Options of a run that is to be forgotten. */
+/* Options of a run whose results are discarded. */
 static qb_status copy_options(const qb__reconstruction *r, void **options) {
     const qb_param *resume = qb_param_find(r->method->params, "resume");
     qb_status status = qb__alloc(1, qb_params_size(r->method->params), options);
@@ -28,7 +28,7 @@ qb_status qb__range_of_volume(const qb__reconstruction *r, qb__planner *planner,
     qb_job *job = NULL;
     qb_env env = *r->running.env;
     env.ranks = NULL;
-    env.log = NULL; /* the run that counts says all of it */
+    env.log = NULL; /* the main run prints all messages */
     env.writes = NULL;
     qb_status status;
     QB__TRY(qb__alloc(QB__VALUE_BINS, sizeof *bins, &bins));

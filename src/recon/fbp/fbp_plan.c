@@ -79,7 +79,7 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
     return QB_OK;
 }
 
-/* Of each view where some are missing, else the same for all. */
+/* The angular share of each ray: one set per view if angles are missing, otherwise the same for all views. */
 static qb_status decide_shares(qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
     const qb_angle_weights rule = fbp->options->angle_weights;
@@ -120,7 +120,7 @@ static void describe_turn(const qb__fbp *fbp, double capped, char *text, size_t 
              turn->even ? "evenly spaced" : "weighted by spacing", 360 - missing, gaps, low);
 }
 
-/* As of cone beams (geometry/units.c): views that lie further apart leave streaks that hide the object. */
+/* As for cone beams (geometry/units.c): views that are further apart leave streaks that hide the object. */
 static void tell_few(const qb__fbp *fbp, const qb__angle_report *report, const qb_env *env) {
     const double FAR = 15;
     const size_t directions = fbp->info->views - report->repeated;
@@ -245,7 +245,7 @@ out:
     return status;
 }
 
-/* Also what was decided for the axis in the middle, before it was found. */
+/* Also frees what was decided for an axis in the middle, before the axis was found. */
 void qb__fbp_release(void *plan) {
     qb__fbp *fbp = plan;
     qb__filter_destroy(fbp->filter);

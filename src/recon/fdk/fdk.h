@@ -108,10 +108,10 @@ size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run
 size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t number, size_t views);
 /* Number of views of a chunk that one rank of a column filters. */
 size_t qb__fdk_share_views(const qb__fdk *fdk, const qb__fdk_piece *piece, int row);
-/* What each row's ranks need for that chunk: rows of them, this rank's own where there are none. */
+/* Filtered rows of a chunk that the ranks of a row of the grid need; without a grid, those of this rank. */
 const qb__fdk_window *qb__fdk_window_of(const qb__fdk *fdk, size_t chunk, int row);
 int qb__fdk_ranks(const qb__fdk *fdk);      /* ranks in a column of the grid */
-size_t qb__fdk_raw_row(const qb__fdk *fdk); /* bytes */
+size_t qb__fdk_raw_row(const qb__fdk *fdk); /* bytes of a detector row as stored */
 
 /* The question to the planner; the error if the CPU has no kernel of that name. */
 qb__question qb__fdk_question(const qb__fdk *fdk);

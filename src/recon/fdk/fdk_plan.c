@@ -49,7 +49,7 @@ static qb_status decide_grid(qb__fdk *fdk, const qb_env *env, qb__decision *deci
     qb_status status = qb_grid_make(&asked, grid);
     if (status == QB_OK && options->hu > 0 && !(1000.0 / options->hu < 1e30))
         status = qb__fail(QB_BAD_ARGUMENT, "--hu %g makes numbers that no float holds: it is in 1/mm", options->hu);
-    /* The whole volume: parts of it may lie where no view sees them. */
+    /* Check the whole volume: a requested part of it may lie where no view sees it. */
     if (status == QB_OK) status = qb_geometry_check_grid(fdk->real, grid);
     const double apart = grid->voxel[2];
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
@@ -205,7 +205,7 @@ qb_status qb__fdk_kernel_of_cpu(const qb__fdk *fdk) {
     return qb__choose(&question, &choice);
 }
 
-/* What the CPU would take where a device's is named: its table is part of the plan all the same. */
+/* Choose the CPU's kernel also if the user names a device's kernel: the table of CPU kernels is part of every plan. */
 static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
     qb__question question = qb__fdk_question(fdk);
     qb__choice choice;

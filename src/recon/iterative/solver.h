@@ -11,7 +11,7 @@
 typedef qb_status qb__linear_apply(void *self, const void *in, void *out);
 typedef qb_status qb__linear_number(void *self, double *number);
 
-/* Least squares: x with the least |A x - b|, of which only A and its transpose are known. */
+/* A least-squares problem: find x with the least |A x - b|. The solver knows A and its transpose only as functions. */
 typedef struct qb__linear {
     void *self;
     size_t unknowns, equations;
@@ -19,8 +19,8 @@ typedef struct qb__linear {
     double crossing; /* the least element of A for a ray through the middle of an unknown */
     /* Vectors of ops/vectors.h: y = A x; x = A' y. */
     qb__linear_apply *forward, *adjoint;
-    /* Where `equations` are a part of them, and adjoint() has all of them in what it makes: a sum over this part
-     * becomes that over all. NULL: they are all. */
+    /* Sum of a number over the equations of all ranks, if `equations` are only this rank's part. adjoint() already
+     * includes all ranks. NULL: `equations` are all. */
     qb__linear_number *total;
     /* Make a number that ranks have computed with different rounding the same on all, since they stop by it. NULL:
      * single rank. */
@@ -30,10 +30,11 @@ typedef struct qb__linear {
     size_t views;
     qb_status (*forward_of)(void *self, const void *x, size_t first, size_t count, void *y);
     qb_status (*adjoint_of)(void *self, const void *y, size_t first, size_t count, bool more, void *x);
-    /* The views in runs of these sizes, each spread over all angles: [subsets], 1 where there is but one. */
+    /* [subsets] number of views in each subset. Subsets lie one behind another, and each is spread over all angles.
+     * NULL, with `subsets` 0, if the views are not divided. */
     const size_t *subset;
     size_t subsets;
-    /* Where `equations` are a part of them: the same of all. */
+    /* The same numbers for all ranks, if `equations` are only this rank's part. */
     size_t all_views;
     const size_t *all_subset;
     size_t aligned;    /* `first` must be a multiple of this; 0 = 1 */

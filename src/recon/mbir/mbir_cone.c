@@ -66,7 +66,7 @@ static void report_descent(const qb__iterative_run *r, cJSON *json) {
 
 /* ---- decisions ---- */
 
-/* What only a coordinate descent has. */
+/* Refuse options that only a coordinate descent has. */
 static qb_status check_options(const qb_mbir_options *options) {
     static const struct {
         const char *name, *why;
@@ -90,7 +90,7 @@ static qb_status check_options(const qb_mbir_options *options) {
     return status;
 }
 
-/* The same in the words of the iterative methods. */
+/* The same options as those of the iterative methods. */
 static void translate(const qb_mbir_options *o, qb_iterative_options *to) {
     *to = (qb_iterative_options){.struct_size = sizeof *to,
                                  .iterations = o->equits,
@@ -101,7 +101,7 @@ static void translate(const qb_mbir_options *o, qb_iterative_options *to) {
                                  .kernel = o->kernel};
 }
 
-/* The detector, for the scales of the cost. */
+/* The detector and its pixel size, for the scales of the cost. */
 static qb_status decide_detector(qb__mbir_cone *cone) {
     qb__mbir *m = &cone->m;
     qb_grid usual;

@@ -20,8 +20,8 @@ static qb__run slices_of(const qb__iterative *it, size_t rank) {
     return (qb__run){first, first + count};
 }
 
-/* The slices of this rank. The same scan is read by two jobs now, and this one is not to count among what the other
- * reads. */
+/* Reconstruct the slices of this rank. Both this job and the main job read the same scan; what this one reads must not
+ * enter the main job's digest of the data. */
 static qb_status run_fdk(qb__mbir_cone *cone, const qb__running *run, const qb_env *quiet) {
     const qb__iterative *it = &cone->it;
     const size_t *n = it->asked.n;
@@ -52,7 +52,7 @@ out:
     return status;
 }
 
-/* Each rank gets the slices of all. Where one has not made its own, none has a start. */
+/* Give each rank the slices of all ranks. If one rank has failed to make its slices, no rank uses a start image. */
 static qb_status share(qb__mbir_cone *cone, const qb__running *run, qb_status mine) {
     const qb__iterative *it = &cone->it;
     const size_t image = it->asked.n[0] * it->asked.n[1];

@@ -18,7 +18,7 @@ typedef struct qb__request {
     const void *options;
     const qb_output_options *output;
     const char *command;
-    bool silent; /* a job within another one, which looks at the scan and says all */
+    bool silent; /* a job inside another one: the outer job checks the scan and prints all messages */
 } qb__request;
 
 qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request, const qb_env *env,
@@ -30,7 +30,7 @@ qb_status qb__reconstruction_plan_along(const qb__method *method, qb_scan *scan,
                                         const qb_output_options *output, const char *command, const qb_env *env,
                                         qb_job **job);
 
-/* What the method decided for this job; NULL: it is another method's. */
+/* What the method decided for this job; NULL if the job belongs to another method. */
 const void *qb__reconstruction_plan_of(const qb_job *job, const qb__method *method);
 
 #endif

@@ -104,7 +104,8 @@ static qb_status search(qb__candidate *c, bool *fits) {
     return status;
 }
 
-/* The same bits, in slabs of another kind: those that fit, those that are faster, or those that need less. */
+/* Try the other kind of slabs, which gives the same bits. It is used if only these slabs fit, if they are faster, or if
+ * they need less memory. */
 static qb_status try_other(qb__candidate *c, bool *fits) {
     const qb__candidate first = *c;
     bool other;

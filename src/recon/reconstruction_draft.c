@@ -39,7 +39,8 @@ static size_t bin_of(size_t columns) {
     return bin;
 }
 
-/* Where slices are detector rows, they stay: rows are read one by one. So do fans above one another. */
+/* True if the draft keeps the detector rows: slices are rows, which are read one by one, or the geometry is a stack of
+ * fans. */
 static bool by_rows(const qb__reconstruction *r) {
     const qb_geometry *g = r->decision.turn.geometry;
     return !g || g->apart || g->rows == 1;
@@ -262,7 +263,8 @@ static void report(const draft *d, cJSON *json) {
     cJSON_AddNumberToObject(entry, "misfit", s->misfit);
 }
 
-/* Paths as they stay, and while they are made the draft and what is made of it. */
+/* Bytes of the paths, which stay in memory, and of the draft and its dense voxels, which are needed while paths are
+ * computed. */
 size_t qb__draft_bytes(const qb__reconstruction *r) {
     const qb_scan_info *info = r->task.info;
     if (!r->dense) return 0;
@@ -272,7 +274,7 @@ size_t qb__draft_bytes(const qb__reconstruction *r) {
            2 * qb__ceil_div(shape[0], high) * qb__ceil_div(shape[1], bin) * qb__ceil_div(shape[2], bin) * sizeof(float);
 }
 
-/* Of a main run of so many seconds. */
+/* Forecast seconds of the draft, if the main run takes `seconds`. */
 double qb__draft_seconds(const qb__reconstruction *r, double seconds) {
     return !r->dense ? 0 : bin_of(r->task.info->columns) > 1 ? 0.8 * seconds : 2 * seconds;
 }

@@ -94,8 +94,8 @@ static bool is_cramped(const qb__reconstruction *r, const qb_env *env) {
     return true;
 }
 
-/* Not worth looking for: others are done before it has started, or had no room and need less than it. One that the user
- * insists on is. */
+/* True if a device is not worth looking for: another engine finishes before a device has started, or did not fit in
+ * memory although it needs less. A device that the user named is always looked for. */
 static bool is_late(const qb__reconstruction *r, const qb__engine *engine, const qb_env *env) {
     if (!engine->on_device || qb__device_is_asked(env) || (r->candidates == 0 && !r->full)) return false;
     if (is_cramped(r, env)) return true;

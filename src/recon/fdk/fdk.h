@@ -148,7 +148,7 @@ void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *opt
                          const qb_env *env);
 /* The geometry's numbers, for the provenance. */
 qb_status qb__fdk_describe_geometry(const qb__fdk *fdk, cJSON *plan);
-/* Of several ranks that --grid auto makes rows, where columns would be faster. */
+/* Report that --grid auto has put several ranks in rows, if columns would be faster. */
 void qb__fdk_report_rows(const qb__fdk *fdk, const qb_env *env);
 /* Report how much of the volume is not seen by all views, and rays that are far off the plane of the circle. */
 void qb__fdk_report_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env, cJSON *plan);

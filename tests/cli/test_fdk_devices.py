@@ -471,6 +471,7 @@ def test_bench(opencl):
     assert found["gups"] > 0 and found["seconds_median"] > 0
 
 
+@slow
 def test_ifdk_table(opencl):
     """Table 4 of the iFDK paper, a hundredth of it: the problem's own shape, by each kernel and by the planner's choice."""
     script = Path(__file__).parents[2] / "scripts" / "ifdk-table.py"

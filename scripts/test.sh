@@ -112,8 +112,8 @@ test | all)
     step "build without optional libraries" bare
     step "build with sanitizers" configure build-asan -DQB_SANITIZE=ON -DQB_TEST_CACHE="$PWD/build/kernel-cache"
     with_clang
-    # Drawn from the cases of each test; of eight slow tests one.
-    [ "$tier" = all ] || export QB_QUICK=1 QB_SLOW=8
+    # Drawn from the cases of each test; of 16 slow tests one.
+    [ "$tier" = all ] || export QB_QUICK=1 QB_SLOW=16
     run release build -LE peers
     # Behind the release: what a driver compiled is kept, and a driver is slow under the sanitizers. The order of
     # libraries is left alone: tests preload calls that fail. What tests kernels alone, or a device's memory alone,

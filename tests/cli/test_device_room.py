@@ -215,6 +215,7 @@ def test_no_page_locked_memory(opencl, scan, tmp_path):
     assert np.array_equal(got, want) and said.count("[slow-transfers]") == 1  # the same words are shown once
 
 
+@slow
 def test_rows_read_ahead(opencl, tmp_path):
     """Storage in pieces of many rows is read ahead in whole chunks, smaller chunks as well."""
     rng = np.random.default_rng(1)

@@ -100,7 +100,7 @@ typedef struct options {
 typedef struct section {
     const char *title;
     const qb_param *table;
-    size_t offset, size; /* Offset and size of the section's struct within `options` */
+    size_t offset, size; /* offset and size of the section's struct within `options` */
 } section;
 
 enum { SECTIONS_MAX = 10, ARGUMENTS_MAX = 8, GIVEN_MAX = 128 };
@@ -109,21 +109,21 @@ typedef struct cli cli;
 
 /* What a verb can do: flags of verb.abilities. */
 enum {
-    ON_DEVICES = 1, /* The verb can compute on a device; other verbs refuse a named device */
+    ON_DEVICES = 1, /* the verb can compute on a device; other verbs refuse a named device */
     PLANS = 2,      /* --dry-run shows what the verb would do */
-    WRITES = 4,     /* The verb has an output; its sidecar files appear together with the output */
-    SHARES = 8,     /* The verb can run as one job of several processes */
+    WRITES = 4,     /* the verb has an output; its sidecar files appear together with the output */
+    SHARES = 8,     /* the verb can run as one job of several processes */
 };
 
 typedef struct verb {
     const char *name;
-    const char *arguments; /* Arguments as the usage line shows them: "SCAN -o OUT" */
+    const char *arguments; /* arguments as the usage line shows them: "SCAN -o OUT" */
     const char *summary;
     const char *example;
-    int fewest, most; /* Smallest and largest number of positional arguments */
+    int fewest, most; /* smallest and largest number of positional arguments */
     unsigned abilities;
     qb_status (*run)(cli *c);
-    section sections[SECTIONS_MAX]; /* The list ends with an empty section */
+    section sections[SECTIONS_MAX]; /* the list ends with an empty section */
 } verb;
 
 struct cli {
@@ -131,20 +131,20 @@ struct cli {
     options options;
     int count;
     const char *argument[ARGUMENTS_MAX];
-    char *command; /* The command line that repeats this run; made by command.c */
+    char *command; /* the command line that repeats this run; made by command.c */
     size_t command_bytes;
-    FILE *words;                      /* Stream into `command`, open while `command` is written */
-    bool lost;                        /* Part of `command` is missing because memory ran out */
-    const qb_param *given[GIVEN_MAX]; /* Options that were given; those of the command line come first */
+    FILE *words;                      /* stream into `command`, open while `command` is written */
+    bool lost;                        /* part of `command` is missing because memory ran out */
+    const qb_param *given[GIVEN_MAX]; /* options that were given; those of the command line come first */
     /* Number of all options in `given`; number of those from the command line, set before a configuration is read */
     int given_count, by_flags;
-    char *config;         /* Text that --save-config writes; NULL: the option is not given */
-    const char *reads[2]; /* Files that env.reads lists: input files of the command itself */
+    char *config;         /* text that --save-config writes; NULL: the option is not given */
+    const char *reads[2]; /* files that env.reads lists: input files of the command itself */
     qb_sidecar writes[5];
     qb_env env;
     char *result;             /* JSON object that --json prints on stdout */
-    struct html_report *page; /* Data that --report collects; NULL: the option is not given */
-    struct sweep *sweep;      /* State of --sweep; NULL: the option is not given */
+    struct html_report *page; /* data that --report collects; NULL: the option is not given */
+    struct sweep *sweep;      /* state of --sweep; NULL: the option is not given */
     /* crop: --size object is given; cropping: the run that looks for the object is going on */
     bool crop, cropping;
 };
@@ -176,7 +176,7 @@ qb_status set_from_config(cli *c, const char *name, const char *value);
 /* Reads sv-mbirct's BASE.reconparams as a configuration. */
 bool is_mbirct_config(const char *path);
 qb_status read_mbirct_config(cli *c, const char *path, FILE *file);
-char *print_config(const cli *c); /* Text that --save-config writes; NULL: out of memory */
+char *print_config(const cli *c); /* text that --save-config writes; NULL: out of memory */
 
 /* help.c */
 void print_usage(FILE *out);

@@ -52,7 +52,7 @@ static void warn_of_voxels(const cli *c, const qb_array_info *a, const qb_array_
     const qb_array_info *info[2] = {a, b};
     bool differ = false;
     for (int i = 0; i < 3; i++) {
-        if (!(a->voxel[i] > 0 && b->voxel[i] > 0)) continue; /* One of the files does not state its voxel size */
+        if (!(a->voxel[i] > 0 && b->voxel[i] > 0)) continue; /* one of the files does not state its voxel size */
         differ = differ || fabs(a->voxel[i] / b->voxel[i] - 1) > 1e-4;
     }
     for (int k = 0; k < 2; k++)
@@ -70,7 +70,7 @@ static double array_bytes(const qb_array_info *info) {
 
 /* Both arrays are held in memory as a whole: refuses a --max-ram that is too small. */
 static qb_status check_memory(const cli *c, const qb_array_info *a, const qb_array_info *b) {
-    const double program = 8 << 20; /* Memory of qb itself, HDF5 included */
+    const double program = 8 << 20; /* memory of qb itself, HDF5 included */
     double need = program + array_bytes(a) + array_bytes(b) + 16.0 * (double)a->shape[1] * (double)a->shape[2];
     double cap = (double)c->options.run.max_ram;
     if (cap == 0 || need <= cap) return QB_OK;

@@ -139,7 +139,7 @@ static void print_plan(const cJSON *plan, FILE *out) {
     if (cJSON_GetObjectItem(plan, "redundancy")) fprintf(out, "rows         %s\n", text(plan, "redundancy"));
     fprintf(out, "volume       %.0f x %.0f x %.0f voxels (x, y, z), %s\n", element(plan, "size", 0),
             element(plan, "size", 1), element(plan, "size", 2), text(plan, "units"));
-    const char *accuracy = text(plan, "accuracy"); /* Iterative solvers have no accuracy */
+    const char *accuracy = text(plan, "accuracy"); /* iterative solvers have no accuracy */
     fprintf(out, "kernel       %s%s%s, %.0f threads\n", text(plan, "kernel"), *accuracy ? ", accuracy " : "", accuracy,
             number(plan, "threads"));
     if (cJSON_GetObjectItem(plan, "device_name"))
@@ -212,7 +212,7 @@ static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FIL
     if (is_silent()) return QB_OK;
     if (c->options.run.json) return give_result(c, strdup(json));
     cJSON *root = cJSON_Parse(json);
-    if (!root) { /* The job itself succeeded: a missing report is only a warning */
+    if (!root) { /* the job itself succeeded: a missing report is only a warning */
         c->env.log(NULL, QB_LOG_WARNING, "no memory to show what was done");
         return QB_OK;
     }
@@ -227,7 +227,7 @@ static qb_status follow_geometry(const char *file, char *text, size_t size, qb_s
     qb_geometry geometry;
     if (!file || !scan->follow || strchr(scan->follow, ':') || scan->angles) return QB_OK;
     qb_status status = qb_geometry_load(file, NULL, NULL, &geometry);
-    if (status != QB_OK) /* Some files do not state the number of pixels; any detector does to count the views */
+    if (status != QB_OK) /* some files do not state the number of pixels; any detector does to count the views */
         status = qb_geometry_load(file, &one, NULL, &geometry);
     if (status != QB_OK) return status;
     snprintf(text, size, "%.32s:%zu", scan->follow, geometry.views);

@@ -18,10 +18,10 @@ static void angle_range(const qb_scan_info *info, double *low, double *high) {
 
 /* Position of source and detector of a cone-beam scan, as far as its file states them. */
 typedef struct placing {
-    double sod, sdd;    /* Distances from the source to the axis and to the detector, mm; 0 = unknown */
-    double offset[2];   /* Offset of the detector, mm */
+    double sod, sdd;    /* distances from the source to the axis and to the detector, mm; 0 = unknown */
+    double offset[2];   /* offset of the detector, mm */
     bool ideal, silent; /* ideal: no fault but the offset is known; silent: print nothing about an unknown position */
-    bool stated;        /* The file has a field for the distances, from which qb fdk reads them */
+    bool stated;        /* the file has a field for the distances, from which qb fdk reads them */
 } placing;
 
 static placing placing_of(const cJSON *geometry) {

@@ -39,14 +39,14 @@ static qb_status take_options(cli *c) {
 enum { OPENING, READY, FAILED };
 
 typedef struct opening {
-    cli c; /* Copy of the command's struct, with its own cancel flag */
+    cli c; /* copy of the command's struct, with its own cancel flag */
     volatile sig_atomic_t cancel;
     view_live *live;
     view_recon *recon;
     /* state: OPENING, READY or FAILED; waits: 1 once the source waits for views, so that the address may be printed */
     int state, waits;
     qb_status status;
-    char words[1024]; /* Why opening failed */
+    char words[1024]; /* why opening failed */
 } opening;
 
 static int state_of(const opening *o) { return __atomic_load_n(&o->state, __ATOMIC_ACQUIRE); }
@@ -88,7 +88,7 @@ static qb_status serve_source(cli *c, view_serve_fn *serve) {
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     if (state_of(&o) != FAILED)
         status = view_serve(c, serve, &(view_shown){.lane = lane, .answer = answer, .over = has_failed, .user = &o});
-    o.cancel = 1; /* The server has ended, so the thread must not wait for views any longer */
+    o.cancel = 1; /* the server has ended, so the thread must not wait for views any longer */
     pthread_join(thread, NULL);
     c->options = o.c.options; /* the caller frees the texts that the thread has set, such as the axis */
     if (status == QB_OK && o.status != QB_OK && o.status != QB_CANCELLED) status = complain(o.status, "%s", o.words);

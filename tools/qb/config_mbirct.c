@@ -36,7 +36,7 @@ enum { FIELDS = sizeof fields / sizeof fields[0], VALUE_ROOM = 80 };
 typedef struct parameters {
     const char *path;
     char value[FIELDS][VALUE_ROOM];
-    int line[FIELDS]; /* Line of each parameter in the file; 0: left out */
+    int line[FIELDS]; /* line of each parameter in the file; 0: left out */
 } parameters;
 
 bool is_mbirct_config(const char *path) {

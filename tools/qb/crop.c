@@ -24,7 +24,7 @@ static double element(const cJSON *object, const char *name, int index) {
 /* The volume that the verb would make: number of voxels, voxel size and the position of the middle, in mm, or in pixels
  * where mm are not known. */
 typedef struct grid {
-    size_t n[3]; /* Number of voxels along x, y, z */
+    size_t n[3]; /* number of voxels along x, y, z */
     double voxel[3], offset[3];
 } grid;
 
@@ -42,7 +42,7 @@ static grid grid_of(const cJSON *plan) {
 
 /* The coarse volume, kept while the job writes its slabs. */
 typedef struct seen {
-    float *values; /* Voxel values [z][y][x] */
+    float *values; /* voxel values [z][y][x] */
     size_t shape[3];
 } seen;
 

@@ -13,7 +13,7 @@ bool states_volume(const char *quantity) {
 bool is_volume(const cli *c, const qb_scan_info *info) {
     const qb_scan_options *scan = &c->options.scan;
     if (wants_geometry(c) || scan->quantity || scan->angles || scan->as || scan->views)
-        return false; /* These options say that the file is a scan */
+        return false; /* these options say that the file is a scan */
     return states_volume(info->stated);
 }
 

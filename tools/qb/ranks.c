@@ -2,7 +2,7 @@
 /* qb as one of several processes, as in mpirun -n 4 qb fbp ... */
 #include "cli.h"
 
-static bool lost; /* This process could not join the others, so it must print its own error */
+static bool lost; /* this process could not join the others, so it must print its own error */
 
 bool is_silent(void) {
     int rank, count;

@@ -12,7 +12,7 @@
 #include "report_image.h"
 #include "report_scan.h"
 
-extern const unsigned char report_page[]; /* The text of report/page.html */
+extern const unsigned char report_page[]; /* the text of report/page.html */
 
 enum { BINS = 160, SAMPLES = 1 << 18 };
 
@@ -20,10 +20,10 @@ enum { BINS = 160, SAMPLES = 1 << 18 };
 
 /* Three slices through the middle, and evenly spaced values for the histogram. */
 typedef struct html_report {
-    size_t n[3]; /* Number of voxels along z, y, x */
+    size_t n[3]; /* number of voxels along z, y, x */
     float *slice[3], *line, *sample;
     size_t samples, seen, every;
-    bool lost; /* Memory ran out: the page has no slices and no histogram */
+    bool lost; /* memory ran out: the page has no slices and no histogram */
 } html_report;
 
 static float *room(html_report *r, size_t count) {
@@ -175,7 +175,7 @@ static void add_drawing(cJSON *root, qb_scan *scan, const qb_geometry *given) {
     const char *folder = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/qb-report-XXXXXX.svg", folder && *folder ? folder : "/tmp");
     qb_geometry own = {0};
-    if (!given && !(info->pixel_size > 0)) return; /* The drawing is in mm, so the pixel size must be known */
+    if (!given && !(info->pixel_size > 0)) return; /* the drawing is in mm, so the pixel size must be known */
     if (!given && info->angles &&
         qb_geometry_parallel(info->views, info->angles, info->rows, info->columns,
                              info->pixel_size > 0 ? info->pixel_size : 1, (double)(info->columns - 1) / 2,

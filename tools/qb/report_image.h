@@ -10,9 +10,9 @@
 typedef struct image {
     const char *title, *units, *axes[2];
     size_t wide, high;
-    double mm;  /* Side of a pixel in mm; 0: unknown, or different along the two axes */
-    bool up;    /* The first row is drawn at the bottom */
-    bool kinds; /* Values are kinds of pixels, not amounts */
+    double mm;  /* side of a pixel in mm; 0: unknown, or different along the two axes */
+    bool up;    /* the first row is drawn at the bottom */
+    bool kinds; /* values are kinds of pixels, not amounts */
     /* Most pixels along a side; 0: 768. Larger images are reduced by means of blocks, or by maxima for kinds */
     size_t side;
 } image;

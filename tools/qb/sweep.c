@@ -10,19 +10,19 @@
 
 typedef struct sweep {
     sweep_values values;
-    const char *flag, *asked; /* Flag of the sweep, "sweep" or "center", and its text */
+    const char *flag, *asked; /* flag of the sweep, "sweep" or "center", and its text */
     const qb_param *row;
     void *target;
     qb_tool_sweep_plan plan;
     qb_tool_sweep *slices;
-    qb_output_options output; /* Output options as the user gave them */
-    qb_env env;               /* Environment as it was before the sweep */
-    bool looked;              /* The slice has been chosen */
-    bool looking;             /* The first pass: jobs are only planned, to choose the slice */
-    bool resized;             /* The sweep has changed the size of the volume */
-    qb_scan *scan;            /* Scan that stays open for all jobs; NULL: each job opens it again */
-    size_t nx, ny;            /* Size of the slices of the first value */
-    cJSON *heard;             /* Warnings of the current job; `all` has those of the earlier jobs */
+    qb_output_options output; /* output options as the user gave them */
+    qb_env env;               /* environment as it was before the sweep */
+    bool looked;              /* the slice has been chosen */
+    bool looking;             /* the first pass: jobs are only planned, to choose the slice */
+    bool resized;             /* the sweep has changed the size of the volume */
+    qb_scan *scan;            /* scan that stays open for all jobs; NULL: each job opens it again */
+    size_t nx, ny;            /* size of the slices of the first value */
+    cJSON *heard;             /* warnings of the current job; `all` has those of the earlier jobs */
     cJSON *all;
 } sweep;
 

@@ -23,8 +23,8 @@ void sweep_keep(cli *c, qb_scan *scan);
 
 /* sweep_values.c: the values of a sweep as texts, in the form in which the option takes them. */
 typedef struct sweep_values {
-    char name[64]; /* Name of the option */
-    char **text;   /* Values [count] */
+    char name[64]; /* name of the option */
+    char **text;   /* values [count] */
     size_t count;
 } sweep_values;
 /* "center=30:34:0.5", "rings=sort,wavelet", "filter=hann:{0.4:1:0.2}". */

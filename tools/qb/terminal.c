@@ -12,13 +12,13 @@
 #include "cli.h"
 
 static volatile sig_atomic_t interrupted;
-static sem_t told; /* Posted by the signal handler, to wake the thread of watch() */
+static sem_t told; /* posted by the signal handler, to wake the thread of watch() */
 
 static struct {
     bool silent, terminal, quiet, verbose, open;
     struct timespec start, last;
-    int percent;               /* Percentage that was last printed where stderr is no terminal */
-    char stage[32], come[112]; /* Name of the stage; the last note of the stage about its own progress */
+    int percent;               /* percentage that was last printed where stderr is no terminal */
+    char stage[32], come[112]; /* name of the stage; the last note of the stage about its own progress */
 } screen;
 
 static void interrupt(int signal_number) {
@@ -96,7 +96,7 @@ void show_warnings(cJSON *object) {
     cJSON_AddItemToObject(object, "warnings", warnings ? cJSON_Duplicate(warnings, true) : cJSON_CreateArray());
 }
 
-static cJSON *held; /* Warnings that are held back */
+static cJSON *held; /* warnings that are held back */
 
 void hold_warnings(void) {
     if (!held) held = cJSON_CreateArray();
@@ -153,7 +153,7 @@ static void print_bar(const char *what, uint64_t done, uint64_t total, double el
 static void print_progress(void *user, const char *what, uint64_t done, uint64_t total) {
     (void)user;
     if (screen.silent || screen.quiet || total == 0) return;
-    if (done > total) done = total; /* The counter may exceed the forecast total */
+    if (done > total) done = total; /* the counter may exceed the forecast total */
     const size_t name = strcspn(what, ";");
     if (strncmp(screen.stage, what, name) != 0 || screen.stage[name]) {
         snprintf(screen.stage, sizeof screen.stage, "%.*s", (int)name, what);

@@ -9,9 +9,9 @@
 #include "query.h"
 
 typedef enum kind {
-    NUMBER, /* One number */
-    FIRST,  /* The first of several numbers */
-    WORD,   /* One of the choices */
+    NUMBER, /* one number */
+    FIRST,  /* the first of several numbers */
+    WORD,   /* one of the choices */
     TUNED   /* A choice with a number: hann:0.8, all:snr=3; a control with an empty choice: the number alone */
 } kind;
 
@@ -20,11 +20,11 @@ struct view_control {
     bool fbp, fdk;
     kind kind;
     const char *choices;
-    const char *prefix; /* Text before the number of a TUNED control */
+    const char *prefix; /* text before the number of a TUNED control */
     double low, high, step;
-    double usual; /* Number of the slider where the option has none */
+    double usual; /* number of the slider where the option has none */
     enum { OF_METHOD, OF_PREPARATION, OF_GEOMETRY, OF_TV } where;
-    bool places; /* The control moves the axis or the detector */
+    bool places; /* the control moves the axis or the detector */
 };
 
 static const view_control controls[] = {
@@ -83,7 +83,7 @@ static bool fits(const view_control *control, const char *value) {
     if (number_alone) return true;
     if (n == 0 || !is_choice(control->choices, value, n)) return false;
     if (!value[n]) return true;
-    if (is_choice("keep|none", value, n)) return false; /* These choices have no number */
+    if (is_choice("keep|none", value, n)) return false; /* these choices have no number */
     const size_t p = strlen(control->prefix);
     return strncmp(value + n + 1, control->prefix, p) == 0 && is_number(value + n + 1 + p);
 }

@@ -20,7 +20,7 @@ enum { LINE_MOST = 4096 };
 
 typedef struct file {
     qb_volume *volume;
-    view_stack stack; /* The volume's images, as the page reads them */
+    view_stack stack; /* the volume's images, as the page reads them */
     const char *path;
     char *about; /* JSON of /info for this file; made at the first request */
 } file;
@@ -31,8 +31,8 @@ enum { FIELDS = 3 };
 struct view_data {
     file file[2];
     int count;
-    view_fields *fields;  /* Fields of the scan; NULL: file 0 is no scan, or there are two files */
-    pthread_mutex_t lock; /* Protects `about` and the descriptions of the fields */
+    view_fields *fields;  /* fields of the scan; NULL: file 0 is no scan, or there are two files */
+    pthread_mutex_t lock; /* protects `about` and the descriptions of the fields */
 };
 
 static qb_status read_file(void *user, const size_t first[3], const size_t count[3], const size_t step[3], float *out) {

@@ -13,13 +13,13 @@ static const char *const names[VIEW_FIELDS] = {[FLAT] = "flat", [DARK] = "dark",
 typedef struct field {
     view_stack stack;
     qb_array_info info;
-    float *image; /* Values [row][column]; NULL: the scan has no such field */
-    char *about;  /* Levels of the field, as JSON */
+    float *image; /* values [row][column]; NULL: the scan has no such field */
+    char *about;  /* levels of the field, as JSON */
 } field;
 
 struct view_fields {
     qb_scan *scan;
-    pthread_mutex_t lock; /* Protects `looked` and the images, which are read at the first request */
+    pthread_mutex_t lock; /* protects `looked` and the images, which are read at the first request */
     bool looked;
     field of[VIEW_FIELDS];
 };

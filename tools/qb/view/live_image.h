@@ -8,7 +8,7 @@
 typedef struct view_changer {
     const qb_scan_options *options;
     qb_quantity quantity;
-    size_t rows, columns; /* Size of a frame as it comes */
+    size_t rows, columns; /* size of a frame as it comes */
     const view_listener *to;
 } view_changer;
 

@@ -13,25 +13,25 @@ struct view_live {
     cli *c;
     bool cone;
     view_source *source;
-    pthread_t thread; /* Thread that takes views from the source */
+    pthread_t thread; /* thread that takes views from the source */
     bool started;
     int ending;
-    pthread_mutex_t lock; /* Protects all members below; held only for moments, because requests wait for it */
+    pthread_mutex_t lock; /* protects all members below; held only for moments, because requests wait for it */
     size_t rows, columns, slots;
-    double pixels[2];          /* Pixel size in mm along columns and rows; 0: unknown */
-    bool rolling;              /* Slots are used again, for further turns */
-    size_t expected;           /* Number of views of the scan; 0: unknown */
-    double from, step;         /* First angle and step between views, radians */
-    float *lines;              /* Line integrals [slot][row][column] */
+    double pixels[2];          /* pixel size in mm along columns and rows; 0: unknown */
+    bool rolling;              /* slots are used again, for further turns */
+    size_t expected;           /* number of views of the scan; 0: unknown */
+    double from, step;         /* first angle and step between views, radians */
+    float *lines;              /* line integrals [slot][row][column] */
     float *flat, *dark, *gain; /* NULL: the scan needs no flats and darks */
     size_t *view_of;           /* [slot] 1 + number of the view whose lines are in the slot; 0: none */
     qb_quantity quantity;
     size_t end, received, seen, late, unreadable, restarts; /* end: 1 + highest view number; seen: views with lines */
-    double first, newest;                                   /* Times when the first and the newest view came */
+    double first, newest;                                   /* times when the first and the newest view came */
     unsigned long version;
     /* Raw views, from which workers make line integrals. So the thread that takes views never waits for a worker. */
     qb_dtype dtype;
-    char *raw;      /* Raw pixels [slot][row][column] */
+    char *raw;      /* raw pixels [slot][row][column] */
     size_t *raw_of; /* [slot] 1 + number of the raw view; 0: none */
     size_t *queue, head, waiting;
     pthread_cond_t more;

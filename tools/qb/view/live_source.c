@@ -19,18 +19,18 @@ struct view_source {
     cli *c;
     const char *path;
     bool folder;
-    view_stream *stream;  /* Stream of ZeroMQ; NULL: views come from a folder or a file */
+    view_stream *stream;  /* stream of ZeroMQ; NULL: views come from a folder or a file */
     int watch;            /* inotify descriptor; -1: the system has none, and files are looked for at intervals */
-    qb_scan *scan;        /* Scan of the first view or views; closed by view_source_begin() */
-    size_t rows, columns; /* Size of a frame as it comes; for a file, as it is read */
-    bool changes;         /* Frames are rotated, flipped, cropped or binned here */
+    qb_scan *scan;        /* scan of the first view or views; closed by view_source_begin() */
+    size_t rows, columns; /* size of a frame as it comes; for a file, as it is read */
+    bool changes;         /* frames are rotated, flipped, cropped or binned here */
     qb_quantity quantity;
     /* Members for a folder */
     bool based;
-    size_t base;         /* Number in the file name of view 0 */
+    size_t base;         /* number in the file name of view 0 */
     unsigned char *done; /* [VIEWS_MOST] 1: passed on; 2: given up */
     time_t *failed;      /* [VIEWS_MOST] time of the first failure to read; 0: none */
-    size_t last;         /* Highest number that was found */
+    size_t last;         /* highest number that was found */
     struct timespec first_changed;
     /* Members for a file */
     size_t views;
@@ -175,7 +175,7 @@ static qb_status open_folder(view_source *s) {
     qb_status status = qb_array_describe(path, NULL, &image);
     if (status == QB_OK) status = qb_scan_open(path, &options_of, NULL, &s->scan);
     s->rows = image.shape[1], s->columns = image.shape[2];
-    return status == QB_NOT_FOUND ? QB_BAD_INPUT : status; /* Flats or darks are missing: waiting would not help */
+    return status == QB_NOT_FOUND ? QB_BAD_INPUT : status; /* flats or darks are missing: waiting would not help */
 }
 
 /* ---- a file that grows ---- */
@@ -196,7 +196,7 @@ static void look_file(view_source *s, const view_listener *to) {
     qb_scan *scan = NULL;
     struct stat about;
     if (stat(s->path, &about) != 0 || (s->views && !has_changed(s, &about))) return;
-    if (open_views(s, &scan) != QB_OK) return; /* The file is being written: the next look tries again */
+    if (open_views(s, &scan) != QB_OK) return; /* the file is being written: the next look tries again */
     const qb_scan_info *info = qb_scan_describe(scan);
     const size_t bytes = info->rows * info->columns * qb_dtype_size(info->dtype);
     if (info->views < s->views) {

@@ -15,7 +15,7 @@ typedef struct view_listener {
     /* Means of the flats and darks that came with the views; NULL: none. */
     void (*fields)(void *user, const float *flat, const float *dark);
     void (*unreadable)(void *user, size_t number);
-    void (*restart)(void *user); /* The detector began a new scan */
+    void (*restart)(void *user); /* the detector began a new scan */
     void *user;
 } view_listener;
 

@@ -22,16 +22,16 @@ struct view_stream {
     view_zmq zmq;
     void *context, *socket;
     bool fixed;           /* A view has come; all others must have its size and type */
-    size_t rows, columns; /* Size of a frame */
+    size_t rows, columns; /* size of a frame */
     qb_dtype dtype;
     sums field[VIEW_OF_SCAN];
-    bool fresh;     /* Flats or darks have come since the last view */
-    char *room;     /* Copy of a frame whose address is not aligned */
-    char *first;    /* Pixels of the first view, until they are passed on */
-    size_t at;      /* Number of the first view */
-    size_t views;   /* Number of views of one scan */
-    size_t turn;    /* Number of the scan; view numbers go on from one scan to the next */
-    size_t last;    /* Highest number so far */
+    bool fresh;     /* flats or darks have come since the last view */
+    char *room;     /* copy of a frame whose address is not aligned */
+    char *first;    /* pixels of the first view, until they are passed on */
+    size_t at;      /* number of the first view */
+    size_t views;   /* number of views of one scan */
+    size_t turn;    /* number of the scan; view numbers go on from one scan to the next */
+    size_t last;    /* highest number so far */
     size_t *recent; /* [RECENT] 1 + number of the newest frame with this remainder */
 };
 
@@ -101,7 +101,7 @@ static void add_field(view_stream *s, const view_frame *f) {
     s->rows = f->rows, s->columns = f->columns;
     if (!to->sum) to->sum = calloc(n, sizeof *to->sum);
     if (!to->mean) to->mean = calloc(n, sizeof *to->mean);
-    if (!s->fresh && s->fixed) { /* First field of the next scan: the old sums are cleared */
+    if (!s->fresh && s->fixed) { /* first field of the next scan: the old sums are cleared */
         for (int k = 0; k < VIEW_OF_SCAN; k++) s->field[k].count = 0;
     }
     if (to->count == 0 && to->sum) memset(to->sum, 0, n * sizeof *to->sum);

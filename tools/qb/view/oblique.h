@@ -6,9 +6,9 @@
 
 /* A plane in any direction, interpolated linearly between voxels. Vectors are z, y, x, in voxels. */
 typedef struct view_oblique {
-    double at[3];             /* Position of the first point */
-    double down[3], right[3]; /* Steps to the next line and to the next point */
-    size_t count[2];          /* Number of lines, and of points in a line */
+    double at[3];             /* position of the first point */
+    double down[3], right[3]; /* steps to the next line and to the next point */
+    size_t count[2];          /* number of lines, and of points in a line */
 } view_oblique;
 
 /* Reads "at=z,y,x&down=z,y,x&right=z,y,x&count=lines,points"; false where the query has no such plane. */

@@ -45,9 +45,9 @@ qb_status view_plane_check(const qb_array_info *info, const view_plane *plane, c
 
 /* How much of a plane is read. */
 typedef struct reading {
-    size_t points; /* Points read of each line */
-    size_t lines;  /* Lines read of each block of `step` lines, from its middle */
-    size_t every;  /* Only every n-th line of the result is computed; the lines between repeat it */
+    size_t points; /* points read of each line */
+    size_t lines;  /* lines read of each block of `step` lines, from its middle */
+    size_t every;  /* only every n-th line of the result is computed; the lines between repeat it */
 } reading;
 
 /* Plans the reading. A line across columns needs all rows of an image; other lines need one row. */

@@ -18,11 +18,11 @@ typedef enum view_how { VIEW_MEAN, VIEW_MAX, VIEW_MIN, VIEW_HOWS } view_how;
 /* A plane across one axis of a stack: 0 images (z), 1 rows (y), 2 columns (x). Its lines follow the first of the other
  * two axes. */
 typedef struct view_plane {
-    size_t axis, index, thick; /* The planes index to index + thick - 1 are combined */
+    size_t axis, index, thick; /* the planes index to index + thick - 1 are combined */
     view_how how;
-    size_t first[2], count[2]; /* First line and point in the stack; number of lines and points of the result */
-    size_t step;               /* Each value of the result is the mean of step x step values of the plane */
-    bool draft;                /* The plane may be less exact, so that it comes soon */
+    size_t first[2], count[2]; /* first line and point in the stack; number of lines and points of the result */
+    size_t step;               /* each value of the result is the mean of step x step values of the plane */
+    bool draft;                /* the plane may be less exact, so that it comes soon */
 } view_plane;
 
 enum { VIEW_VALUES_MOST = 1 << 24, VIEW_WORDS = 300 };

@@ -15,7 +15,7 @@ typedef struct view_made {
     float *values;
     size_t shape[2];
     int users;
-    unsigned long used; /* Value of `clock` at the last use */
+    unsigned long used; /* value of `clock` at the last use */
 } view_made;
 
 typedef struct view_planes {

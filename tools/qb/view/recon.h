@@ -17,12 +17,12 @@ typedef enum view_level { VIEW_ROUGH, VIEW_WHOLE } view_level;
 typedef struct view_progress {
     pthread_mutex_t lock;
     char what[48];
-    double share; /* Share of the work that is done, 0 to 1 */
+    double share; /* share of the work that is done, 0 to 1 */
 } view_progress;
 
 /* The voxel grid of one level. */
 typedef struct view_grid {
-    size_t n[3]; /* Number of voxels along x, y, z */
+    size_t n[3]; /* number of voxels along x, y, z */
     double voxel[3], offset[3];
 } view_grid;
 
@@ -35,46 +35,46 @@ typedef struct view_kept {
     bool started, ending, failed;
     bool asked; /* A request needs the line integrals */
     volatile sig_atomic_t cancel;
-    view_changes wanted; /* Preparation that the page asks for */
+    view_changes wanted; /* preparation that the page asks for */
     char wanted_key[256], made_key[256];
     bool made;
-    float *lines, *spare; /* Line integrals [view][row][column]; `spare` is being filled */
-    qb_scan *scan;        /* Scan that reads `lines` */
-    int users;            /* Number of jobs that read `scan` */
-    size_t times;         /* How often the line integrals have been made */
+    float *lines, *spare; /* line integrals [view][row][column]; `spare` is being filled */
+    qb_scan *scan;        /* scan that reads `lines` */
+    int users;            /* number of jobs that read `scan` */
+    size_t times;         /* how often the line integrals have been made */
     view_progress progress;
 } view_kept;
 
 /* The command that was started on the page. */
 typedef struct view_job {
     pthread_t thread;
-    bool started; /* There is a thread to be joined */
+    bool started; /* there is a thread to be joined */
     int running;
     volatile sig_atomic_t cancel;
     view_changes changes;
-    view_progress progress; /* Progress of the command; its lock protects `words`, too */
-    char words[400];        /* How the command ended */
+    view_progress progress; /* progress of the command; its lock protects `words`, too */
+    char words[400];        /* how the command ended */
 } view_job;
 
 struct view_live;
 
 typedef struct view_recon {
     cli *c;
-    struct view_live *live; /* Running scan; NULL: the scan is a file */
+    struct view_live *live; /* running scan; NULL: the scan is a file */
     bool cone, fixed;       /* fixed: a geometry file states the axis or the detector */
     qb_scan *scan, *rough;
-    size_t bin; /* Voxels of the whole volume along a side of a rough voxel; 1: there is no rough level */
+    size_t bin; /* voxels of the whole volume along a side of a rough voxel; 1: there is no rough level */
     view_grid grid, rough_grid;
-    double rough_scale; /* Factor for the values of the rough level */
+    double rough_scale; /* factor for the values of the rough level */
     char kernel[64], units[24];
-    const char *output; /* Output file of the command */
+    const char *output; /* output file of the command */
     view_planes planes;
     view_kept kept;
-    struct view_device *device; /* State of recon_device.c; NULL: all planes come from jobs of their own */
+    struct view_device *device; /* state of recon_device.c; NULL: all planes come from jobs of their own */
     view_progress sharp;
     view_job job;
     char *about;          /* JSON of /info */
-    pthread_mutex_t lock; /* Protects `about`, and the start of a command */
+    pthread_mutex_t lock; /* protects `about`, and the start of a command */
 } view_recon;
 
 /* Opens a running scan; `live` stays the caller's. */
@@ -121,7 +121,7 @@ qb_status view_device_plane(view_recon *recon, const view_changes *changes, size
  * are being made. */
 qb_status view_device_make(view_recon *recon, const view_changes *changes, const struct qb_tool_plane *plane,
                            float *out);
-void view_device_add(cJSON *root, view_recon *recon); /* Adds {"device": {"planes": 12, "milliseconds": 8.1}} */
+void view_device_add(cJSON *root, view_recon *recon); /* adds {"device": {"planes": 12, "milliseconds": 8.1}} */
 
 /* recon_kept.c */
 qb_status view_kept_open(view_recon *recon);
@@ -137,7 +137,7 @@ void view_job_init(view_job *job);
 /* Starts the command; returns NULL, or why it cannot start. */
 const char *view_job_start(view_recon *recon, const view_changes *changes);
 void view_job_stop(view_job *job);
-void view_job_close(view_job *job); /* Stops the command and waits for its end */
+void view_job_close(view_job *job); /* stops the command and waits for its end */
 void view_job_add(cJSON *root, view_job *job);
 
 /* recon_command.c: rows of the table in recon_answer.c */

@@ -14,12 +14,12 @@
 struct view_device {
     pthread_mutex_t lock;
     qb_tool_planes *planes;
-    qb_job *job;   /* The last plan */
-    qb_scan *scan; /* Scan of the last plan, where the scan is running */
-    char key[320]; /* What the last plan is for: version and changes */
+    qb_job *job;   /* the last plan */
+    qb_scan *scan; /* scan of the last plan, where the scan is running */
+    char key[320]; /* what the last plan is for: version and changes */
     size_t *stamps;
-    size_t count;   /* Number of planes computed */
-    double seconds; /* Time for the last plane */
+    size_t count;   /* number of planes computed */
+    double seconds; /* time for the last plane */
 };
 
 static double now(void) {
@@ -43,7 +43,7 @@ static qb_status open_planes(view_recon *r, struct view_device *d) {
     const qb_status status = qb_tool_planes_open(&env, &d->planes);
     if (status == QB_OK || (env.device && strcmp(env.device, "auto") != 0)) return status;
     qb_tool_planes_close(d->planes);
-    env.device = "cpu"; /* No device was named and the GPU cannot be used */
+    env.device = "cpu"; /* no device was named and the GPU cannot be used */
     return qb_tool_planes_open(&env, &d->planes);
 }
 
@@ -124,7 +124,7 @@ static qb_status of_live(view_recon *r, const view_changes *changes, const qb_to
 
 static qb_status of_file(view_recon *r, const view_changes *changes, const qb_tool_plane *plane, float *out) {
     qb_scan *scan = view_kept_take(r, changes);
-    if (!scan) return QB_UNSUPPORTED; /* The line integrals are still being made */
+    if (!scan) return QB_UNSUPPORTED; /* the line integrals are still being made */
     const qb_scan_info *info = qb_scan_describe(scan);
     const qb_tool_lines lines = {.lines = r->kept.lines,
                                  .slots = info->views,

@@ -98,7 +98,7 @@ qb_status view_kept_open(view_recon *r) {
     pthread_mutex_init(&k->lock, NULL);
     pthread_mutex_init(&k->progress.lock, NULL);
     pthread_cond_init(&k->more, NULL);
-    k->asked = r->rough || view_device_computes(r); /* Otherwise only oblique planes need them */
+    k->asked = r->rough || view_device_computes(r); /* otherwise only oblique planes need them */
     k->started = pthread_create(&k->thread, NULL, prepare, r) == 0;
     return k->started ? QB_OK : complain(QB_INTERNAL, "no thread can be started");
 }

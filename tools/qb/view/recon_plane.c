@@ -14,11 +14,11 @@ typedef struct part {
     const view_recon *r;
     const view_grid *grid;
     size_t first[3], n[3];
-    qb_scan *scan;       /* Scan that the job reads */
-    const qb_scan *real; /* The same scan as it lies in the file */
+    qb_scan *scan;       /* scan that the job reads */
+    const qb_scan *real; /* the same scan as it lies in the file */
     bool kept;           /* `scan` holds line integrals in memory */
     bool whole;
-    const qb_tool_plane *plane; /* Plane through that volume; NULL: the job makes the volume itself */
+    const qb_tool_plane *plane; /* plane through that volume; NULL: the job makes the volume itself */
 } part;
 
 static const view_grid *grid_of(const view_recon *r, view_level level) {

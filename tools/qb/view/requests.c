@@ -63,7 +63,7 @@ void requests_init(requests *r, const view_server *server) {
 bool requests_start(requests *r, struct lws_context *context) {
     bool all = true;
     r->context = context;
-    pthread_mutex_lock(&r->lock); /* Workers search worker[], so they start only when it is complete */
+    pthread_mutex_lock(&r->lock); /* workers search worker[], so they start only when it is complete */
     for (int i = 0; i < VIEW_LANES; i++) {
         lane *l = &r->lane[i];
         while (l->workers < workers_of[i] && pthread_create(&l->worker[l->workers], NULL, work, l) == 0) l->workers++;
@@ -140,7 +140,7 @@ void requests_end(requests *r) {
         for (int k = 0; k < l->workers; k++) pthread_join(l->worker[k], NULL);
         for (request *one = l->first, *next; one; one = next) {
             next = one->next;
-            one->ready = true; /* The connection closes after this and drops the request */
+            one->ready = true; /* the connection closes after this and drops the request */
             if (!one->wsi) request_drop(one);
         }
         l->first = NULL;

@@ -15,11 +15,11 @@ enum { VIEW_QUERY_MOST = 1024 };
 
 /* One request. Its connection may be closed when the answer is ready. */
 typedef struct request {
-    struct lws *wsi; /* Connection; NULL: the client has left */
+    struct lws *wsi; /* connection; NULL: the client has left */
     char path[64], query[VIEW_QUERY_MOST];
     view_answer answer;
     bool ready;
-    volatile sig_atomic_t gone; /* The client has left: the computation shall stop */
+    volatile sig_atomic_t gone; /* the client has left: the computation shall stop */
     struct request *next;
 } request;
 
@@ -28,12 +28,12 @@ typedef struct requests requests;
 /* One lane of requests. It has its own workers, so that slow answers do not delay quick ones. */
 typedef struct lane {
     requests *all;
-    request *first, *last; /* Requests that wait for a worker */
+    request *first, *last; /* requests that wait for a worker */
     int waiting;
     pthread_cond_t more;
     pthread_t worker[2];
     int workers;
-    request *busy[2]; /* Request that each worker computes */
+    request *busy[2]; /* request that each worker computes */
 } lane;
 
 struct requests {
@@ -41,7 +41,7 @@ struct requests {
     struct lws_context *context;
     pthread_mutex_t lock;
     lane lane[VIEW_LANES];
-    request *done; /* Requests with an answer that the network thread has not collected */
+    request *done; /* requests with an answer that the network thread has not collected */
     bool ending;
 };
 

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-extern const unsigned char view_page[]; /* The text of view/page.html */
+extern const unsigned char view_page[]; /* the text of view/page.html */
 
 typedef struct viewing {
     cli *c;
@@ -54,7 +54,7 @@ static qb_status open_server(view_serve_fn **serve) {
     char path[4096];
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
     void *library = dlopen("libquickbeam_view.so", RTLD_NOW | RTLD_LOCAL);
-    if (!library && n > 0) { /* Next to the command: the dlopen of the sanitizers does not search the command's rpath */
+    if (!library && n > 0) { /* next to the command: the dlopen of the sanitizers does not search the command's rpath */
         path[n] = 0;
         strcpy(strrchr(path, '/') + 1, "libquickbeam_view.so");
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -9,7 +9,7 @@
 typedef struct view_shown {
     view_lane (*lane)(void *user, const char *path, const char *query);
     view_answer (*answer)(void *user, const char *path, const char *query, const volatile sig_atomic_t *gone);
-    bool (*over)(void *user); /* True once there is nothing to show any more; NULL: never */
+    bool (*over)(void *user); /* true once there is nothing to show any more; NULL: never */
     void *user;
 } view_shown;
 

@@ -12,7 +12,7 @@
 /* An answer. `bytes` is from malloc, and the server frees it. */
 typedef struct view_answer {
     int status;       /* HTTP status: 200, 400, 404 ... */
-    const char *type; /* Content type, as in "application/json" */
+    const char *type; /* content type, as in "application/json" */
     void *bytes;
     size_t size;
 } view_answer;
@@ -21,14 +21,14 @@ typedef struct view_answer {
 typedef enum view_lane { VIEW_QUICK, VIEW_DRAFT, VIEW_SHARP, VIEW_LANES } view_lane;
 
 typedef struct view_server {
-    const char *address; /* Numeric address of the interface; never NULL */
-    int port;            /* Port; 0: any free port */
+    const char *address; /* numeric address of the interface; never NULL */
+    int port;            /* port; 0: any free port */
     /* Token that every request but that for the page must have, as "Authorization: Bearer TOKEN" */
     const char *token;
     /* HTML; each NONCE in it is replaced by a random word. Only scripts and styles with this word run */
     const char *page;
-    const char *frames;       /* Who may show the page in a frame, in the form of Content-Security-Policy: "'self'" */
-    bool (*stop)(void *user); /* Called four times a second; true ends the server */
+    const char *frames;       /* who may show the page in a frame, in the form of Content-Security-Policy: "'self'" */
+    bool (*stop)(void *user); /* called four times a second; true ends the server */
     void (*ready)(void *user, int port);
     /* Called in the network thread: must not wait. */
     view_lane (*lane)(void *user, const char *path, const char *query);

@@ -15,7 +15,7 @@ bool view_zmq_open(view_zmq *zmq) {
         {"zmq_msg_init", &zmq->msg_init}, {"zmq_msg_recv", &zmq->msg_recv},     {"zmq_msg_close", &zmq->msg_close},
         {"zmq_msg_more", &zmq->msg_more}, {"zmq_msg_size", &zmq->msg_size},     {"zmq_msg_data", &zmq->msg_data},
         {"zmq_poll", &zmq->poll},         {"zmq_version", &zmq->version}};
-    const char *path = getenv("QB_LIBZMQ"); /* Path of libzmq, as QB_LIBCUDA for CUDA; an empty text: do without it */
+    const char *path = getenv("QB_LIBZMQ"); /* path of libzmq, as QB_LIBCUDA for CUDA; an empty text: do without it */
     *zmq = (view_zmq){.library = path && !*path ? NULL : dlopen(path ? path : "libzmq.so.5", RTLD_NOW | RTLD_LOCAL)};
     bool all = zmq->library != NULL;
     for (size_t i = 0; all && i < sizeof calls / sizeof *calls; i++) {

@@ -8,7 +8,7 @@
 /* The part of libzmq that qb live needs. The library is opened at run time and never linked. */
 
 typedef struct view_zmq_message {
-    _Alignas(16) unsigned char room[64]; /* Storage of a zmq_msg_t; libzmq guarantees its size */
+    _Alignas(16) unsigned char room[64]; /* storage of a zmq_msg_t; libzmq guarantees its size */
 } view_zmq_message;
 
 typedef struct view_zmq_poll {

@@ -23,7 +23,7 @@ typedef struct qb__system_matrix {
     float *scale;    /* [slot] scale of the bytes */
     uint8_t *bytes;  /* [slot][taps][stride], entries in 8 bits; NULL if `floats` is used */
     float *floats;
-    const qb_env *env;    /* cancels the computation of columns, set by the caller; NULL = none */
+    const qb_env *env;    /* cancels what is computed with columns, set by the caller; NULL = none */
     const char *cache;    /* folder for kept columns, set by the caller; NULL = none */
     bool cached;          /* the columns were read from there */
     char cache_told[400]; /* warning about the cache; "" = none */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/mbir/icd/icd_bands.h"
@@ -34,11 +35,12 @@ static void filter_view(void *context, size_t view, int worker) {
                     more * (float)(t->given->theta[view] / (double)s->matrix->footprints.area), t->scratch[worker]);
 }
 
-static void sweep_all(qb__icd_slicewise *s, qb__icd_pass pass) {
+static qb_status sweep_all(qb__icd_slicewise *s, qb__icd_pass pass) {
     s->pass = pass;
-    s->env = NULL;
+    s->env = s->matrix->env;
     qb__icd_slicewise_shuffle(s, 0);
     qb__icd_slicewise_sweep(s, s->order, s->count);
+    return qb__check_cancel(s->env);
 }
 
 static qb_status back_project(starting *t) {
@@ -49,7 +51,7 @@ static qb_status back_project(starting *t) {
     QB__TRY(qb__alloc(threads, sizeof *t->scratch, &t->scratch));
     for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__filter_scratch(t->given->filter), 1, &t->scratch[i]));
     qb__pool_for(s->pool, s->matrix->footprints.views, filter_view, t);
-    sweep_all(s, QB__BANDS_BACK);
+    QB__TRY(sweep_all(s, QB__BANDS_BACK));
     for (size_t i = 0; s->settings.positive && i < s->pixel_count; i++)
         if (!(x[s->pixels[i]] > 0)) x[s->pixels[i]] = 0;
 out:
@@ -141,9 +143,9 @@ qb_status qb__icd_slicewise_start(void *self, const qb__icd_given *given) {
                           s->matrix->footprints.columns));
     for (size_t i = 0; i < s->slices; i++) {
         s->now = &s->single[i];
-        sweep_all(s, QB__BANDS_CURVE);
+        QB__TRY(sweep_all(s, QB__BANDS_CURVE));
         settle_unseen(s);
-        sweep_all(s, QB__BANDS_SUBTRACT);
+        QB__TRY(sweep_all(s, QB__BANDS_SUBTRACT));
         qb__pool_for(s->pool, views, weigh_view, s);
     }
 out:

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/mbir/icd/icd_stack_lanes.h"
@@ -36,6 +37,7 @@ static void back_tile(void *context, size_t task, int worker) {
     const qb__icd_group *g = &s->group[task % s->groups];
     const uint32_t *pixels = s->pixels + s->tile[task / s->groups];
     const size_t count = s->tile[task / s->groups + 1] - s->tile[task / s->groups];
+    if (qb__cancelled(s->matrix->env)) return;
     s->variant->back(&s->problem, g->error, pixels, count, g->x, s->scratch[worker]);
     for (size_t i = 0; s->settings.positive && i < count; i++)
         for (size_t l = 0; l < L; l++) {
@@ -88,6 +90,7 @@ static void curve_tile(void *context, size_t task, int worker) {
     const qb__icd_lanes *s = context;
     const qb__icd_group *g = &s->group[task % s->groups];
     const size_t tile = task / s->groups, first = s->tile[tile], count = s->tile[tile + 1] - first;
+    if (qb__cancelled(s->matrix->env)) return;
     s->variant->curve(&s->problem, g->weight, s->pixels + first, count, (float *)g->curve, s->scratch[worker]);
     if (s->settings.pull > 0) settle_unseen(s, g, s->pixels + first, count);
 }
@@ -95,7 +98,9 @@ static void curve_tile(void *context, size_t task, int worker) {
 static void subtract_group(void *context, size_t group, int worker) {
     const qb__icd_lanes *s = context;
     const qb__icd_group *g = &s->group[group];
-    s->variant->subtract(&s->problem, g->x, s->pixels, s->count, g->error, s->scratch[worker]);
+    for (size_t i = 0; i < s->tiles && !qb__cancelled(s->matrix->env); i++)
+        s->variant->subtract(&s->problem, g->x, s->pixels + s->tile[i], s->tile[i + 1] - s->tile[i], g->error,
+                             s->scratch[worker]);
 }
 
 static qb_status back_project(qb__icd_lanes *s, starting *t) {
@@ -151,12 +156,12 @@ qb_status qb__icd_lanes_start(void *self, const qb__icd_given *given) {
     qb__pool_for(s->pool, s->slices, fill_images, &t);
     qb__pool_for(s->pool, s->matrix->footprints.views, load_view, &t);
     double some = (double)atomic_load(&t.positive);
-    qb_status status = qb__icd_halo_sum(s->settings.halo, QB_OK, &some, 1);
+    qb_status status = qb__icd_halo_sum(s->settings.halo, qb__check_cancel(s->matrix->env), &some, 1);
     if (status == QB_OK)
         status = qb__icd_check(given->lines, given->weights, atomic_load(&t.bad), some > 0, s->slices,
                                s->matrix->footprints.columns);
     if (status != QB_OK) return status;
     qb__pool_for(s->pool, s->tiles * s->groups, curve_tile, s);
     qb__pool_for(s->pool, s->groups, subtract_group, s);
-    return qb__icd_lanes_swap(s, QB_OK);
+    return qb__icd_lanes_swap(s, qb__check_cancel(s->matrix->env));
 }

@@ -28,7 +28,7 @@ qb__tensor_device *qb__device_array_on(qb__tensor_device *array, const qb__devic
 }
 
 qb__tensor_device *qb__projections_on(qb_scan *scan, const qb__device *device) {
-    /* otherwise views are not evenly spaced, or rows are not those of the array */
+    /* otherwise the views are not evenly spaced, or the rows are not those of the array */
     return scan->view || scan->filtered ? NULL : qb__device_array_on(qb__scan_on_device(scan), device);
 }
 

@@ -28,7 +28,8 @@ typedef struct sample {
     size_t count;
 } sample;
 
-/* The dense part of a voxel with that value: by its value, or the whole voxel. */
+/* Dense share of a voxel with this value. even: all dense voxels have the median density, and the share is at most 1.
+ * Otherwise the share may exceed 1. */
 static float share_of(const sample *m, float value, bool even) {
     const float base = (float)m->two->base, full = even ? m->middle : (float)m->two->dense;
     if (!(value > (float)m->two->above)) return 0;
@@ -65,8 +66,8 @@ static qb_status begin(sample *m, const qb_env *env) {
     return status == QB_OK ? qb_projector_create(&m->rays, m->s->grid, NULL, env, &m->projector) : status;
 }
 
-/* True if the ray of that pixel stays within the volume's slices while it crosses them: the object above and below is
- * unknown. */
+/* True if the ray of that pixel stays within the volume's slices while it crosses the volume, because the object above
+ * and below is unknown. */
 static bool is_inside(const sample *m, size_t view, size_t row, size_t column) {
     const qb_view *v = &m->rays.view[view];
     const qb_grid *g = m->s->grid;
@@ -83,7 +84,7 @@ static bool is_inside(const sample *m, size_t view, size_t row, size_t column) {
            fabs(v->source[2] + to * d[2] - g->offset[2]) < reach;
 }
 
-/* For the pixel in the middle of each sample. */
+/* Compute the sample for the pixel in its middle. */
 static qb_status measure(const sample *m) {
     const qb__dense_paths *p = m->s->paths;
     const size_t image = p->rows * p->columns;

@@ -20,13 +20,14 @@ typedef struct qb__task {
     qb_scan *scan;            /* NULL: the input is not a scan */
     const qb_scan_info *info; /* description of the scan, or NULL */
     const char *input;        /* name of the input in messages */
-    const void *more;         /* the caller's second input: a geometry */
+    const void *more;         /* second input of the method, such as a geometry; NULL: none */
     const qb_prep_options *prep;
     void *options; /* struct of the method's table; its decide() may complete it */
     const qb_output_options *output;
     int threads;
-    qb__device_set *devices;    /* devices to compute on, at least one, for a device engine; NULL for others */
-    double read, write;         /* bytes per second from the scan's file and to the output */
+    qb__device_set *devices; /* devices to compute on, at least one, for a device engine; NULL for others */
+    /* forecast rates in bytes per second: reading the scan's file, and writing the output */
+    double read, write;
     const char *write_from;     /* source of the write rate: "measured" or "listed ..." */
     bool in_memory;             /* both files are in memory: reading and writing share one rate */
     const qb__comm_grid *ranks; /* grid of ranks that share slabs and views; NULL: none */
@@ -37,9 +38,9 @@ typedef struct qb__running {
     const qb_env *env;
     const qb__prepare *prepare; /* NULL without a scan */
     qb__pool *pool;
-    char **scratch;             /* [threads] of the size that scratch() returned */
-    qb__prep_counts *counts;    /* [threads] */
-    qb__volume_out *volume;     /* open: destination of the images */
+    char **scratch;             /* [threads] working memory of each thread, qb__room.scratch bytes */
+    qb__prep_counts *counts;    /* [threads] counts of corrected values */
+    qb__volume_out *volume;     /* the output, already open; it receives the images */
     const qb__comm_grid *ranks; /* grid of ranks that share slabs and views; NULL = none */
     bool *taken;                /* the engine sets this if it uses the scan's values without reading them */
     cJSON *report;
@@ -48,7 +49,7 @@ typedef struct qb__running {
 
 /* The offer of an engine for a job. */
 typedef struct qb__offer {
-    void *state; /* the engine's own; NULL: it cannot take the job */
+    void *state; /* state of the engine, the first argument of its calls; NULL: the engine cannot do the job */
     /* the user named its kernel, or asked for something only it can do: no other engine may take the job */
     bool named;
     double start;        /* forecast seconds before the first chunk: start, compiling */
@@ -57,7 +58,8 @@ typedef struct qb__offer {
     bool converts;       /* its output has the file's type; clamped values are counted */
     bool sums;           /* the engine sums over columns of ranks: its output is this rank's part of each slab */
     qb__cut_space space; /* possible cuts of the job; the frame sets callbacks and cap.host */
-    /* cuts with another kind of slabs, with the same bits: taken if faster. Not with ranks; NULL: none */
+    /* an alternative to `space`: slabs of another kind that give the same bits. The frame takes it if it is faster.
+     * NULL: none, as always with ranks */
     const qb__cut_space *other;
 } qb__offer;
 
@@ -65,21 +67,22 @@ typedef struct qb__engine {
     /* True: it computes on the devices of the task. It is asked only if there are any. If the user named a device, only
      * such engines are asked, and if they decline or fail, the job fails. */
     bool on_device;
-    /* True: asked only if no engine before it has offered; it needs the least memory, and more time. */
+    /* True: this engine is asked only if no engine before it has offered. It needs the least memory and more time. */
     bool last;
-    /* Decide whether and how to do the method's `plan`. `offer` is zeroed; its state is destroyed also after a failure.
-     * QB_UNSUPPORTED with the reason if it cannot, and others may. */
+    /* Decide whether and how this engine does the method's `plan`. `offer` is zeroed; its state is destroyed also after
+     * a failure. QB_UNSUPPORTED with the reason: this engine cannot do the job, but others may. */
     qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
     /* The chunks of the slabs of a new cut, with the same number for each slab. NULL: each slab is one chunk. */
     void (*slabs)(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks);
     /* Bytes of a cut besides rings. */
     qb__room (*memory)(void *state, const qb__cut *cut);
-    /* Forecast of the whole job, with transfers. NULL: simulated from the forecasts of its stages. */
+    /* Forecast seconds of the whole job, with transfers. NULL: the frame simulates the pipeline with the forecasts of
+     * its stages. */
     double (*seconds)(void *state, const qb__cut *cut);
     /* Add the stages between the method's own and the output's; *source gets the allocator of the slots that the first
      * of them reads. Returns their number. */
     int (*stages)(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages);
-    /* Allocate what this cut needs. QB_NO_MEMORY: a smaller cut is tried, after close(). */
+    /* Allocate what this cut needs. After QB_NO_MEMORY the frame calls close() and tries a smaller cut. */
     qb_status (*open)(void *state, const qb__cut *cut, const qb__running *run);
     /* Collective step after all ranks of a grid have opened; may be NULL. A failure is the same on all. */
     qb_status (*join)(void *state);
@@ -92,7 +95,7 @@ typedef struct qb__engine {
     void (*destroy)(void *state);
 } qb__engine;
 
-/* "cpu", "device"; what does not fit, for messages. */
+/* Texts for messages: the kind of engine, and the place where memory is missing. */
 static inline const char *qb__engine_name(const qb__engine *engine) { return engine->on_device ? "device" : "cpu"; }
 static inline const char *qb__engine_place(const qb__engine *engine) {
     return engine->on_device ? "the device" : "this computer";

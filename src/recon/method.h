@@ -11,59 +11,66 @@
 #include "prep/turn_check.h"
 #include "recon/engine.h"
 
-/* What a method is to the frame (reconstruction.h), as docs/howto-algorithm.md shows. */
+/* The interface between a method and the frame (reconstruction.h). docs/howto-algorithm.md shows an example. */
 
 /* The result of a method's decide(). */
 typedef struct qb__decision {
-    qb__subject subject;  /* filled in from the scan where there is one, but for grid and units */
-    qb_stack stack;       /* the output; without dtype and scale */
-    double hu;            /* water's attenuation for Hounsfield units; 0: none */
-    const qb__mask *mask; /* voxels that are masked; owned by the plan */
-    bool of_views;        /* the images are projections; else slices */
+    /* texts and sizes for the plan; the frame fills in all but grid and units from the scan, if there is one */
+    qb__subject subject;
+    qb_stack stack; /* shape, voxels and quantity of the output; the frame sets dtype and scale */
+    /* attenuation of water in the volume's units, to write Hounsfield units; 0: no Hounsfield units */
+    double hu;
+    const qb__mask *mask; /* masked voxels (--outside, --circle); owned by the plan */
+    bool of_views;        /* the output's images are projections; else they are slices */
     const char *sidecar;  /* a file that end() writes; NULL = none */
     size_t row0, row1;    /* detector rows that are prepared: row0 <= row < row1 */
     size_t row_step;      /* prepare every row_step-th row; 0 = 1 */
     bool keep_lost;       /* unmeasured values of prepared rows stay NaN; else they are interpolated */
-    qb_pad pad;           /* what continues rows whose ends were not measured; of methods that filter --pad */
+    /* how rows are continued where their ends were not measured (--pad), for methods that filter */
+    qb_pad pad;
     bool slices_are_rows; /* slice i sees detector row row0 + i * row_step and no other */
     /* [slices], owned by the plan: true if nothing that the slice sees was measured; NULL: if slices are rows, the
      * frame takes the unmeasured rows */
     const bool *lost;
     size_t grain;     /* ranks' shares of slices are multiples of this, since such slices depend on each other; 0 = 1 */
     const char *grid; /* --grid: ROWSxCOLUMNS or "auto"; NULL: the method has no grid of ranks */
-    size_t view_grain;    /* ranks' shares of views are multiples of this; 0 = 1 */
-    bool summed;          /* ranks share the views, and each makes the sum over those of all: a volume of the whole */
+    size_t view_grain; /* ranks' shares of views are multiples of this; 0 = 1 */
+    /* ranks share the views, and each rank gets the whole volume, summed over the views of all ranks */
+    bool summed;
     const char *together; /* why slices cannot be shared among ranks at all; NULL: they can */
     bool resume;          /* resume what an interrupted run of the same job has left */
     double checkpoint;    /* seconds between notes of what is done, for a resumed run; 0 = never */
     double begin_seconds; /* forecast seconds of begin(): search for the axis */
     size_t begin_bytes;   /* bytes that begin() needs; 0: no search */
-    /* What range() needs besides what is held all the time, with the kernel that was chosen; NULL: it is not called. */
+    /* Bytes that range() needs besides those that the whole job holds, with the chosen kernel. NULL: range() is not
+     * called. */
     size_t (*range_bytes)(const void *plan);
-    size_t more;               /* bytes held from beginning to end */
-    qb__source *source;        /* the input, a volume, where it is no scan; only looked at */
+    size_t more; /* bytes that the method holds from the beginning of the job to its end */
+    /* the input if it is a volume, not a scan; the frame only looks at it and does not close it */
+    qb__source *source;
     qb__truncation_check ends; /* rows that should end in air; zeroed: not checked */
     qb__turn_asked turn;       /* the stated positions of the views; zeroed: not checked */
-    double axis;               /* the stated column of parallel rays' axis, where `turn` has no geometry */
-    bool axis_stated;          /* there is such a column */
-    bool axis_found;           /* a finder said where the axis is: it is not checked */
-    qb__levels_asked levels;   /* values that the method cannot use */
+    double axis;               /* stated column of the axis of a parallel beam, if `turn` has no geometry */
+    bool axis_stated;          /* `axis` is valid */
+    bool axis_found;           /* a finder has found the axis: the frame does not check it */
+    qb__levels_asked levels;   /* values that the method cannot use; the frame looks for them */
     qb__digest *digest;        /* digest of the input volume, updated while reading, reported as "volume"; NULL: none */
-    char angles[448];          /* the plan's text on the views' angles; empty: the scan's first and last */
+    /* text about the views' angles for the plan; empty: the frame writes the first and last angle of the scan */
+    char angles[448];
 } qb__decision;
 
 /* The arrays of a transpose. */
 typedef struct qb__transposing {
     const float *volume; /* [z][y][x] of the decision's stack; masked voxels are 0 */
-    float *lines;        /* [view][row][column] of the scan, zero at first */
+    float *lines;        /* [view][row][column] of the scan: the result, zero at first */
     qb__pool *pool;
     const qb_env *env;
     qb__device *device; /* device on which the job was computed; NULL: the CPU */
 } qb__transposing;
 
-/* The transpose of a back-projection on t's device, block by block of views, handing each view's [row][column] to
- * `finish` on the pool's threads. *done false, and QB_OK: it is for the CPU, which the geometry or the device's memory
- * asks for. */
+/* Compute the transpose of a back-projection on the device of `t`, block by block of views. `finish` gets each view's
+ * [row][column] on the pool's threads. QB_OK with *done false: the CPU must do it, because of the geometry or because
+ * the device lacks memory. */
 typedef void qb__finish_view(void *context, size_t view, const float *lines, int worker);
 qb_status qb__transpose_on_device(const qb__transposing *t, const qb__spread_problem *problem, qb__finish_view *finish,
                                   void *context, bool *done);
@@ -72,36 +79,38 @@ typedef struct qb__method {
     const char *verb;
     const qb_param *params;           /* table of its options */
     size_t plan_bytes;                /* size of the plan struct; the frame allocates it with zeros */
-    const qb__engine *const *engines; /* NULL at the end; what is asked at no cost first */
+    const qb__engine *const *engines; /* ends with NULL; engines that answer at the least cost come first */
 
     /* Decide everything that needs neither an open output nor much memory. Remarks for the plan go into `json`. */
     qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision);
-    /* The stages in front of the engine's: reading. Returns how many. */
+    /* Add the stages before the engine's, which read the input. Returns their number. */
     int (*stages)(void *plan, const qb__cut *cut, qb__stage *stages);
-    void (*release)(void *plan); /* also called for a plan that is only half decided */
+    void (*release)(void *plan); /* also called for a plan that decide() has not completed */
 
     /* The following may be NULL. */
-    /* Adds what the method knows of the job in this cut; may use some of the spare memory. */
+    /* Add the method's facts about the job with this cut. The method may use some of the spare memory. */
     void (*facts)(void *plan, const qb__cut *cut, qb__job_facts *facts);
     /* The detector rows that `count` slices from `first` on need. NULL: ranks cannot share the slices. */
     void (*rows)(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
-    /* Before preparation: what is looked for in the scan. *anew: what was found changes what was
-     * decided; release() and decide() are called again then. */
+    /* Search the scan before preparation, for example for the axis. *anew = true: the result changes the decision, so
+     * the frame calls release() and decide() again. */
     qb_status (*begin)(void *plan, const qb_env *env, cJSON *report, bool *anew);
-    /* After preparation, before streaming: what is found from numbers of the whole scan. Every rank comes here, also
-     * one without slices. */
+    /* Measure values of the whole scan, after preparation and before streaming. Called on every rank, also on one
+     * without slices. */
     qb_status (*measure)(void *plan, const qb__running *run);
-    /* Finds the range of integers if the options give none; NULL: the options must give it. */
+    /* Find the range of integers if no option gives it. NULL: an option must give it. */
     qb_status (*range)(void *plan, const qb__running *run, double *low, double *high);
-    /* Before the streaming: what the method's own stages need in this cut. Called again, after a cut that had no
-     * room. */
+    /* Allocate what the method's own stages need for this cut, before streaming. Called again with a smaller cut if
+     * memory was short. */
     qb_status (*open)(void *plan, const qb__cut *cut);
-    /* Behind it, before the output gets its name; `set` takes files that are written with it. */
+    /* Called after streaming, before the output gets its final name. `set` takes more files that are published together
+     * with the output. */
     qb_status (*end)(void *plan, cJSON *report, qb__publication *set);
-    /* The exact transpose of what the streaming makes of line integrals. QB_UNSUPPORTED with the reason for options
-     * that are not linear. NULL: the method is not. */
+    /* Apply the exact transpose of the linear map from line integrals to the volume. QB_UNSUPPORTED with the reason for
+     * options that are not linear. NULL: the method is not linear. */
     qb_status (*transpose)(void *plan, const qb__transposing *t);
-    /* The end of every run: releases what measure() found and open() took. `named`: the output has got its name. */
+    /* Called at the end of every run: release what measure() found and open() allocated. `named`: the output has got
+     * its final name. */
     void (*close)(void *plan, bool named);
 } qb__method;
 

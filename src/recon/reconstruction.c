@@ -49,7 +49,7 @@ static qb_status copy_text(const char *text, char **copy) {
     return *copy || !text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for a name");
 }
 
-/* A scan comes with a geometry, or NULL, where its method takes one. */
+/* from->more is a geometry or NULL if the method reads a scan. */
 static qb_status open_phase(qb__reconstruction *r, const qb__request *from, const qb_env *env) {
     qb_status status = qb_params_copy(qb_prep_params, from->prep, &r->prep);
     if (status == QB_OK) status = qb__phase_create(from->scan, from->more, &r->prep, env, &r->phase);
@@ -121,8 +121,8 @@ static void number_images(const qb__reconstruction *r, qb_stack *stack) {
     if (r->task.info && path && qb__mbirct_is_images(path)) stack->first += r->task.info->first_slice;
 }
 
-/* What is held before the first chunk: while the axis is looked for, which is over when the rest begins, and for the
- * range of integers. */
+/* Peak memory before the first chunk: while the axis is searched for, and while the range of integers is found. The
+ * search for the axis ends before other buffers are allocated. */
 static qb_status look_before(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const size_t range = d->range_bytes ? r->held + d->range_bytes(r->plan) : 0,
@@ -183,7 +183,7 @@ out:
     return status;
 }
 
-/* A decision depended on a value that has been found only now: decide again. */
+/* A decision depended on a value that was unknown until now: decide again. */
 static qb_status decide_anew(qb__reconstruction *r, const qb_env *env) {
     qb__engines_destroy(r);
     qb__device_set_close(&r->devices);
@@ -201,7 +201,7 @@ static qb_status decide_anew(qb__reconstruction *r, const qb_env *env) {
 static void release(qb__reconstruction *r) {
     if (r->method->close) r->method->close(r->plan, r->named);
     qb__engines_close(r);
-    qb__compile_done(&r->devices, NULL); /* ends the watch where the run has failed */
+    qb__compile_done(&r->devices, NULL); /* ends the progress messages of compiling if the run has failed */
     r->opened = r->named = false;
     qb__phase_arm(r->phase, false);
     qb__prepare_destroy(r->prepare);
@@ -245,11 +245,11 @@ static qb_status stream(qb__reconstruction *r, const qb_env *env, qb__prep_count
     qb__prepare_recount(r->prepare);
     qb__dense_recount(r->dense);
     status = qb__engines_open(r, env);
-    /* no rank waits for one that has failed before this point */
+    /* no rank may wait for a rank that failed before this point */
     if (r->share.ranks) status = qb__agree(r->comm, status);
     if (status != QB_OK) goto out;
     QB__TRY(qb__keep_skip_done(r, env));
-    const qb__candidate *c = qb__chosen(r); /* opening may have chosen another one */
+    const qb__candidate *c = qb__chosen(r); /* opening may have chosen another engine */
     counts = r->running.counts;
     QB__TRY(qb__pipeline_run(r->line, r->running.pool, env, &r->times));
     if (c->engine->finish) QB__TRY(c->engine->finish(c->offer.state, r->job.report, &counts[0]));
@@ -265,7 +265,8 @@ out:
 static qb_status sum_up(qb__reconstruction *r, const qb_env *env, qb__prep_counts *sum, qb_status status) {
     QB__TRY(qb__ranks_sum(r, status, sum));
     if (r->prepare) {
-        if (!r->volume.keep.done) QB__TRY(qb__prepare_check(r->task.input, sum, 1)); /* else of a part */
+        /* else only a part of the rows was read in this run */
+        if (!r->volume.keep.done) QB__TRY(qb__prepare_check(r->task.input, sum, 1));
         qb__prepare_report(r->prepare, sum, 1, r->job.report, env);
     }
     if (r->method->end) QB__TRY(r->method->end(r->plan, r->job.report, r->volume.set));
@@ -325,8 +326,9 @@ static qb_status begin_source_digest(const qb__source *source, qb__digest *diges
     return qb__digest_begin(digest, shape[0], shape[1], shape[2] * qb_dtype_size(source->dtype), 0, shape[1]);
 }
 
-/* Of ranks that share views and all have all rows a line may be read by one in a pass and by another one later. It is
- * in one digest: where a pass reads all lines, that of whom it reads them for; else of whom they are streamed to. */
+/* If ranks share the views and all have all rows, one rank may read a row in one pass and another rank in a later pass.
+ * The row counts in one digest only. If a pass reads all rows, that is the digest of the rank for which they are read;
+ * else that of the rank to which they are streamed. */
 static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const qb__share *share = &r->share;
@@ -362,7 +364,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     if (scan) QB__TRY(begin_digest(scan, &r->job.digest, &r->share));
     if (d->digest) QB__TRY(begin_source_digest(d->source, d->digest));
     if (r->method->begin) QB__TRY(r->method->begin(r->plan, env, r->job.report, &anew));
-    if (anew || r->dense) QB__TRY(decide_anew(r, env)); /* a draft asks for the axis that was found */
+    if (anew || r->dense) QB__TRY(decide_anew(r, env)); /* a draft needs the axis that was found */
     QB__TRY(qb__draft_run(r, qb__reconstruction_plan, env));
     const qb__candidate *c = qb__chosen(r);
     qb__phase_arm(r->phase, true);
@@ -393,7 +395,8 @@ out:
     return qb__agree(r->comm, status);
 }
 
-/* What was odd when the scan was opened; a geometry of its own states the angles, and --air stands in for flats. */
+/* Report what was unusual when the scan was opened. A separate geometry states the angles, and --air replaces flats, so
+ * these are not reported as missing. */
 static void keep_problems(qb__reconstruction *r, const qb__request *request) {
     const size_t count = request->scan ? qb_scan_describe(request->scan)->problems : 0;
     for (size_t i = 0; i < count; i++) {
@@ -405,8 +408,7 @@ static void keep_problems(qb__reconstruction *r, const qb__request *request) {
     }
 }
 
-/* This is like a memory cap that is never reached: a configuration may carry the option from run to run. So it is
- * reported, not refused. */
+/* Report an unused --window. It is no error, because a configuration file may carry the option from run to run. */
 static void tell_idle(const qb__reconstruction *r, const qb_env *env) {
     qb__grey_levels window;
     const bool asked = qb__grey_levels_parse(r->output.window, &window) == QB_OK && window.asked;

@@ -4,7 +4,8 @@
 #include "base/memory.h"
 #include "recon/reconstruction_parts.h"
 
-/* Said once: what a process holds meanwhile makes one of them look for a cut again, and not another. */
+/* Report it only once: memory that a process holds meanwhile may make one rank search for a cut again, and another rank
+ * not. */
 static qb_status least_cap(qb__reconstruction *r, const qb__room *own) {
     uint64_t mine[2] = {own->host, own->device}, *all = NULL;
     qb_status status = qb__alloc((size_t)r->comm->count, sizeof mine, &all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a cut of a job holds and takes with an engine, and where its chunks begin. */
+/* Memory and time of a cut with an engine, and the limits of its chunks. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -56,7 +56,7 @@ static qb_status no_room(qb__candidate *c, const qb__cut *least, const qb_env *e
     return qb__fail(status, "%s; %s", said, facts.alternative);
 }
 
-/* Of a rank only its own slices are cut; in a grid by thicknesses that suit all of them. */
+/* A rank cuts only its own slices. In a grid of ranks the thickness must suit all ranks. */
 static void take_share(const qb__candidate *c, qb__cut_space *space) {
     qb__reconstruction *r = c->r;
     if (!r->comm) return;
@@ -68,19 +68,21 @@ static void take_share(const qb__candidate *c, qb__cut_space *space) {
         const size_t all = space->views;
         qb__cut_rank(all, space->grid->view_grain, space->grid->columns, space->grid->column, &space->view0,
                      &space->views);
-        if (space->views == 0) space->view0 = all - 1, space->views = 1; /* the room of one, for none */
+        /* a rank without views plans memory for one view */
+        if (space->views == 0) space->view0 = all - 1, space->views = 1;
     }
     if (c->engine->slabs)
         space->layers = qb__layers_from(&space->layers, r->share.first, r->share.count);
-    else /* an engine that does not ask where slabs begin takes them to be equal, from its first slice on */
+    else /* an engine without slabs() assumes equal slabs, from its first slice on */
         space->layers = (qb__layers){.thickness = space->layers.thickness};
     space->first = r->share.first;
     space->slices = r->share.count;
     space->most = qb__smaller(space->most, qb__round_up(tallest, space->layers.thickness));
 }
 
-/* Once: room for the edges of any cut, and for blocks of views. Pieces of slabs, the last of each shorter, are no more
- * than slabs and slices of slabs that are all as tall as the tallest. */
+/* Allocate once: edges for any cut, and chunks for blocks of views. If slabs are divided into pieces, the last of each
+ * shorter, there are at most as many pieces as slabs and slices together, counted as if all slabs were as thick as the
+ * thickest. */
 static qb_status take_room(qb__candidate *c) {
     const qb__cut_space *space = &c->offer.space;
     if (c->edge) return QB_OK;
@@ -120,7 +122,7 @@ static qb_status try_other(qb__candidate *c, bool *fits) {
         return QB_OK;
     }
     *c = first;
-    qb__cut_edges(&c->offer.space, c->edge, &c->cut); /* so far the engine was given the slabs of the other cut */
+    qb__cut_edges(&c->offer.space, c->edge, &c->cut); /* the engine has last seen the slabs of the other cut */
     return QB_OK;
 }
 

@@ -26,7 +26,7 @@ static void describe_angles(const qb__reconstruction *r, cJSON *plan) {
 qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     const qb__cut *cut = &r->pick.cut;
     const qb__cut_space *space = &qb__chosen(r)->offer.space;
-    cJSON *plan = cJSON_Duplicate(r->remarks, true); /* all else is said anew */
+    cJSON *plan = cJSON_Duplicate(r->remarks, true); /* everything else is added again */
     qb__describe_subject(plan, &r->decision.subject);
     qb__describe_options(plan, r->method->params, r->options);
     if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);

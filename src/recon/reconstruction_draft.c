@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* --hardening two: before the main run: the same job makes a coarse draft of the volume, hardened as the light
- * material. Its dense voxels are projected along the scan's rays: how far each goes through the dense material
- * (prep/dense.h). */
+/* --hardening two. Before the main run, the same job reconstructs a coarse draft of the volume, corrected as if
+ * everything were the light material. The dense voxels of the draft are then projected along the scan's rays. This
+ * gives the length of each ray in the dense material (prep/dense.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,8 @@ typedef struct draft {
     qb__segments segments;
 } draft;
 
-/* Voxels of two pixels take an eighth of the time, and paths change slowly within them. Small scans are cheap. */
+/* Number of pixels per draft voxel along each axis. Voxels of two pixels take an eighth of the time, and paths change
+ * slowly within them. Small scans take one pixel, because they are fast anyway. */
 static size_t bin_of(size_t columns) {
     enum { FINE = 256, MOST = 512 };
     size_t bin = columns < FINE ? 1 : 2;
@@ -95,7 +96,7 @@ out:
     return status;
 }
 
-/* The volume that the method makes by itself, in larger voxels. */
+/* Set the options for the same volume in larger voxels. fine: the method's default grid. */
 static qb_status make_coarse(draft *d, const qb_grid *fine) {
     const qb_param *row = qb_param_find(d->r->method->params, "voxel");
     char text[128];
@@ -152,7 +153,7 @@ out:
 
 /* ---- paths ---- */
 
-/* A grid of pixels as large as the draft's voxels. */
+/* The scan's rays, on a detector with pixels as large as the draft's voxels. The caller destroys *g. */
 static qb_status coarse_rays(const draft *d, const qb__dense_paths *p, qb_geometry *g) {
     const qb__reconstruction *r = d->r;
     const qb_geometry *given = r->decision.turn.geometry;
@@ -184,7 +185,8 @@ static qb_status coarse_rays(const draft *d, const qb__dense_paths *p, qb_geomet
     return status;
 }
 
-/* In 65535ths of the longest one of the view. */
+/* Store the path lengths of a view as integers: 65535 is the longest path of the view, and *scale is the length of one
+ * unit. */
 static void pack(const float *length, size_t count, uint16_t *path, float *scale) {
     float most = 0;
     for (size_t i = 0; i < count; i++) most = fmaxf(most, length[i]);
@@ -219,7 +221,8 @@ static qb_status find_paths(draft *d, qb__dense_paths *p) {
     qb_projector *projector = NULL;
     qb_status status;
     QB__TRY(coarse_rays(d, p, &rays));
-    if (!d->r->decision.turn.geometry) grid.offset[2] = 0; /* each slice is one of these detector rows */
+    /* slices are detector rows here: both are centred at z = 0 */
+    if (!d->r->decision.turn.geometry) grid.offset[2] = 0;
     d->segments = (qb__segments){.dense = d->r->dense, .paths = p, .rays = &rays, .grid = &grid};
     QB__TRY(qb__segments_find(&d->segments, d->volume, &d->env));
     if (d->segments.share == 0) goto out;
@@ -263,7 +266,7 @@ static void report(const draft *d, cJSON *json) {
     cJSON_AddNumberToObject(entry, "misfit", s->misfit);
 }
 
-/* Bytes of the paths, which stay in memory, and of the draft and its dense voxels, which are needed while paths are
+/* Bytes of the paths, which stay in memory, and of the draft and its dense voxels, which exist while paths are
  * computed. */
 size_t qb__draft_bytes(const qb__reconstruction *r) {
     const qb_scan_info *info = r->task.info;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which engine computes: all are asked, and the shortest forecast of the whole job goes first. */
+/* Choice of the engine. All engines are asked, and the one with the shortest forecast of the whole job is tried
+ * first. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -25,7 +26,7 @@ void qb__engines_report_next(const qb_env *env, const char *why) {
 /* Forecast seconds of the whole job, from the start to the last chunk. */
 static double whole(const qb__candidate *c) { return c->seconds + c->offer.start; }
 
-/* Insert it before the candidates that take longer. */
+/* Insert the candidate before those that take longer. */
 static void insert(qb__reconstruction *r, const qb__candidate *c) {
     int at = r->candidates++;
     for (; at > 0 && whole(&r->candidate[at - 1]) > whole(c); at--) {
@@ -45,7 +46,7 @@ static qb_status look_for_devices(qb__reconstruction *r, const qb_env *env) {
     return status;
 }
 
-/* offer->state stays NULL where the engine takes no part in this job. */
+/* Ask one engine. offer->state stays NULL if the engine takes no part in this job. */
 static qb_status offer_of(qb__reconstruction *r, const qb__engine *engine, const qb_env *env, qb__offer *offer) {
     qb__task task = r->task;
     qb_status status = engine->on_device ? look_for_devices(r, env) : QB_OK;
@@ -62,8 +63,8 @@ static qb_status none_for_device(const qb__reconstruction *r, const qb_env *env)
                     env->device, r->method->verb);
 }
 
-/* What an engine answers: it is among the candidates, or alone when it was named; or it is not, which
- * fails when it was. */
+/* Use the answer of an engine. If it offers, it becomes a candidate, or the only one if the user named its kernel. If
+ * it declines although the user named it, the job fails. */
 static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_env *env) {
     qb__candidate c = {.r = r, .engine = engine, .offer.space.cap = {r->cap, SIZE_MAX, 0}};
     bool fits = true;
@@ -85,7 +86,7 @@ static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_e
     return QB_OK;
 }
 
-/* The libraries of devices alone take tens of MiB, before they say whether there is a device. */
+/* The libraries of devices alone take tens of MiB, even if no device is found. */
 static bool is_cramped(const qb__reconstruction *r, const qb_env *env) {
     enum { AMPLE = 256 << 20 };
     if (r->cap >= AMPLE) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a job will take: looking for the axis, preparing, and the pipeline, played through with what each stage is
- * forecast to take. */
+/* Forecast of the time of a job: search for the axis, preparation, and the pipeline, which is simulated with the
+ * forecasts of its stages. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 #include "prep/prepare.h"
 #include "recon/reconstruction_parts.h"
 
-/* Of all its chunks, in one thread where it computes; the last one may be smaller. */
+/* Seconds of all chunks of a stage, in one thread if it computes; the last chunk may be smaller. */
 static double stage_seconds(const qb__stage *stage, size_t chunks) {
     const double last =
         stage->last_bytes && stage->slot_bytes ? (double)stage->last_bytes / (double)stage->slot_bytes : 1;
@@ -44,7 +44,8 @@ double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
     const qb__decision *d = &r->decision;
     cJSON *json = cJSON_AddObjectToObject(plan, "forecast");
     const double axis = d->begin_seconds;
-    const size_t sharing = r->share.ranks ? (size_t)qb__comm_count(r->comm) : 1; /* the rows of a pass */
+    /* the ranks that share the rows of a pass */
+    const size_t sharing = r->share.ranks ? (size_t)qb__comm_count(r->comm) : 1;
     const double prepare = r->task.info ? qb__prepare_seconds(r->task.info, &r->prep,
                                                               qb__ceil_div(d->row1 - d->row0, sharing), r->task.threads)
                                         : 0;

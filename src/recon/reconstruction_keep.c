@@ -46,8 +46,9 @@ static void add_files(const qb__inputs *list, uint64_t *hash, uint64_t *bytes) {
         const qb__input *file = &list->file[i];
         struct stat about;
         if (i > 0 && file->inode == file[-1].inode && file->device == file[-1].device) continue;
-        if (file->advice) continue;                  /* the kernel that it led to is a part of the job */
-        if (stat(file->path, &about) != 0) continue; /* reading it will fail */
+        /* the kernel that was chosen by this file is a part of the job's identity */
+        if (file->advice) continue;
+        if (stat(file->path, &about) != 0) continue; /* the job will fail when it reads this file */
         const int64_t what[] = {(int64_t)about.st_ino, (int64_t)about.st_size,        (int64_t)about.st_mtim.tv_sec,
                                 about.st_mtim.tv_nsec, (int64_t)about.st_ctim.tv_sec, about.st_ctim.tv_nsec};
         *hash = qb__hash(what, sizeof what, *hash);
@@ -62,7 +63,8 @@ static void add_hash(cJSON *json, const char *name, uint64_t hash) {
     cJSON_AddStringToObject(json, name, text);
 }
 
-/* A sample of its numbers, because one file holds several arrays, and --shape tells where one begins. */
+/* Hash a sample of the array's numbers, because one file may hold several arrays, and --shape sets where an array
+ * begins. */
 static qb_status add_sample(cJSON *json, qb_scan *scan) {
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(qb__scan_dtype(scan)), row = info->rows / 2;
@@ -117,7 +119,7 @@ static void add_output(cJSON *json, const qb__reconstruction *r) {
     cJSON_AddNumberToObject(json, "zarr", (double)s->zarr);
 }
 
-/* The positions of rays and voxels, as a hash; and the numbers that users know, for the message of a refusal. */
+/* Add a hash of the positions of rays and voxels, and the numbers that users know, for the message of a refusal. */
 static void add_layout(cJSON *json, const qb__job_facts *facts) {
     qb_geometry_info info = {.struct_size = sizeof info};
     if (facts->geometry && qb_geometry_describe(facts->geometry, &info) == QB_OK) {
@@ -147,7 +149,7 @@ static qb_status tell_job(void *self, char **text) {
     const char *engine = qb__engine_name(qb__chosen(r)->engine), *device = "cpu", *filter = engine;
     if (facts->pick) device = qb__device_info_of(facts->pick->device)->name;
     if (facts->filter_device && strcmp(facts->filter_device, "cpu") == 0)
-        filter = "cpu"; /* otherwise by a device with any number */
+        filter = "cpu"; /* else a device filters; its number does not matter */
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "version", qb_version());
     cJSON_AddStringToObject(json, "verb", r->method->verb);

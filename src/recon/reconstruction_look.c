@@ -80,8 +80,9 @@ static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, dou
     return QB_OK;
 }
 
-/* If the turn is as stated, the factor of the sense is below 1, for any noise. The width of the fan is the pitch of
- * columns over the distance to the detector. */
+/* fan->other_sense is the factor by which opposite rays agree better in the other sense of rotation. It is below 1, for
+ * any noise, if the turn is as stated. The width of the fan is the pitch of the columns divided by the distance to the
+ * detector. */
 static void judge_fan(const qb__reconstruction *r, const qb__center_fan_shown *fan, const qb__center_look *asked,
                       const qb_env *env) {
     const double SURE = 1.1, BETTER = asked->leans ? 2 : 1.4, WIDER = 1.25;
@@ -100,8 +101,8 @@ static void judge_fan(const qb__reconstruction *r, const qb__center_fan_shown *f
                  asked->pixel * fan->wide);
 }
 
-/* Views half a turn apart are mirror images about the axis: does that axis differ from the stated one? A rank without
- * all views does not report. */
+/* Check the stated axis: views half a turn apart are mirror images about the axis. A rank without all views does not
+ * report. */
 static qb_status judge_axis(qb__reconstruction *r, const qb__opposites *opposites, const qb_env *env) {
     const double SURE = 0.9, FAR = 1,
                  FAR_PARALLEL = 0.45; /* half a pixel too much is reported: N / 2 instead of (N - 1) / 2 */
@@ -124,7 +125,7 @@ static qb_status judge_axis(qb__reconstruction *r, const qb__opposites *opposite
         if (all[i].axis.confidence >= SURE) found = all[i];
     judge_fan(r, &found.fan, &asked, env);
     const double far = asked.sod > 0 ? FAR : FAR_PARALLEL;
-    /* A single method is not trusted near the edge, where little overlaps. */
+    /* Near the edge of the detector views overlap little, so a single method is not trusted. */
     const double wide = (double)r->task.info->columns;
     const bool rim = found.axis.confidence <= SURE && fabs(found.axis.column - 0.5 * (wide - 1)) > 0.3 * wide;
     const bool sure = found.axis.confidence >= SURE && !rim;

@@ -50,11 +50,11 @@ typedef struct qb__share {
 struct qb__reconstruction {
     qb_job job;
     const qb__method *method;
-    void *plan; /* the method's */
+    void *plan; /* the method's plan struct, method->plan_bytes */
     char *command, *input;
     qb_prep_options prep;
     qb__phase *phase; /* NULL: no phase retrieval */
-    qb__dense *dense; /* NULL: not two materials */
+    qb__dense *dense; /* NULL: no correction for two materials */
     void *options;
     qb_output_options output;
     qb__task task;
@@ -90,14 +90,14 @@ static inline bool qb__idle(const qb__reconstruction *r) { return r->comm && r->
 
 static inline qb__candidate *qb__chosen(qb__reconstruction *r) { return &r->candidate[r->pick.chosen]; }
 
-/* The range of integers, by an earlier run of the whole job; planner: qb__reconstruction_plan(). */
+/* Find the range of integers by an extra run of the whole job. planner: qb__reconstruction_plan(). */
 struct qb__request;
 typedef qb_status qb__planner(const qb__method *method, const struct qb__request *request, const qb_env *env,
                               qb_job **job);
 qb_status qb__range_of_volume(const qb__reconstruction *r, qb__planner *planner, double *low, double *high);
 
-/* --hardening two: (reconstruction_draft.c): refuse jobs without paths, before any work; compute the paths, after the
- * axis is known. */
+/* --hardening two (reconstruction_draft.c). qb__draft_check refuses jobs whose paths cannot be computed, before any
+ * work. qb__draft_run computes the paths, once the axis is known. */
 qb_status qb__draft_check(const qb__reconstruction *r);
 size_t qb__draft_bytes(const qb__reconstruction *r);
 double qb__draft_seconds(const qb__reconstruction *r, double seconds);
@@ -145,8 +145,8 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env);
 qb_status qb__ranks_cap(qb__candidate *c);
 /* The smallest of all ranks' cuts, for all ranks of a grid. */
 qb_status qb__ranks_cut(qb__reconstruction *r);
-/* Add, after the engine's stages, those of a row of ranks: sums of their slabs, or each rank's part of the sum. Returns
- * the number of stages. */
+/* Add the stages of a row of ranks, after the engine's: they sum slabs over the row, or keep this rank's part of the
+ * sum. Returns the number of stages. */
 int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, qb__stage *stages);
 /* Fails unless all ranks have the same plan. */
 qb_status qb__ranks_agree(qb__reconstruction *r, qb_status mine);

@@ -23,19 +23,20 @@ struct qb_tool_sweep {
     size_t done;
     float *image;      /* [ny][nx] of the job that runs */
     size_t nx, ny;     /* 0: not known yet */
-    bool lost, unlike; /* no memory for the image; this one has another size */
+    bool lost, unlike; /* no memory for the image; the image of this job has another size */
     double low, high;  /* range of values of integer files */
     double column;     /* column of the axis; NAN: unknown */
     qb__contact_sheet *sheet;
     qb__publication *set;
-    const char *folder; /* not the final one yet */
+    const char *folder; /* the staging folder; it gets its final name at the end */
     const char *units;
     cJSON *report, *table;
 };
 
 static const char sheet_name[] = "contact_sheet.png";
 
-/* center_00157.5.tif, so that names sort as numbers do; what no file's name should have becomes a hyphen. */
+/* File names such as center_00157.5.tif, whose alphabetical order is that of the numbers. A hyphen replaces characters
+ * that are not allowed in file names. */
 static void name_of(const qb_tool_sweep *s, const char *folder, size_t index, char path[NAME_ROOM]) {
     char value[LABEL_ROOM];
     const char *text = s->plan.values[index];
@@ -95,7 +96,7 @@ static qb_status look(void *user, const qb_slab *slab) {
     return QB_OK;
 }
 
-/* The eye on the slabs cannot say why it would end a job: this does. */
+/* The callback for slabs can stop the job, but cannot state the reason: this does. */
 static qb_status check_image(const qb_tool_sweep *s) {
     if (s->lost) return qb__fail(QB_NO_MEMORY, "no memory for the slices of a sweep");
     if (!s->unlike) return QB_OK;
@@ -120,7 +121,7 @@ qb_status qb_tool_sweep_check(const qb_tool_sweep *s, const qb_job *job) {
 
 /* ---- its file ---- */
 
-/* One range of integers for the whole sweep: the first slice's, or the one asked for. */
+/* Take one range of integers for the whole sweep: the one that was asked for, or that of the first slice. */
 static void find_range(qb_tool_sweep *s) {
     const qb_numbers *asked = &s->plan.output->range;
     if (s->done > 0) return;

@@ -66,8 +66,8 @@ void qb__axis_asked(const qb__reconstruction *r, qb__center_look *asked, double 
     }
 }
 
-/* Parallel rays: are opposite views mirror images of one another? A rank without all views does not report. told: there
- * was already a warning about the angles. */
+/* Parallel rays: check that opposite views are mirror images of one another. A rank without all views does not report.
+ * told: a warning about the angles was printed already. */
 static qb_status judge_opposites(qb__reconstruction *r, const qb_env *env, bool told, qb__opposites *shown) {
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
     qb__opposites found = {.column = NAN}, *all = NULL;
@@ -95,7 +95,7 @@ static qb_status judge_opposites(qb__reconstruction *r, const qb_env *env, bool 
     return status;
 }
 
-/* Do images change evenly? A rank without all views does not report. */
+/* Check that images change evenly from view to view. A rank without all views does not report. */
 static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_steps *shown) {
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;
     const qb__decision *d = &r->decision;
@@ -127,7 +127,7 @@ static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_
     return status;
 }
 
-/* Does the last view repeat the first one, or the one before it? A rank without all views does not report. */
+/* Check whether the last view repeats the first one, or the one before it. A rank without all views does not report. */
 static qb_status judge_view_ends(qb__reconstruction *r, const qb_env *env, bool *told) {
     const double OFF = 1; /* pixels from an ideal circle */
     const size_t ranks = (size_t)qb__comm_count(r->comm), views = r->task.info->views;

@@ -6,7 +6,8 @@
 #include "base/status.h"
 #include "io/tensor/tensor.h"
 
-/* The shape of the result, as sizes along x, y and z; an array that is read must not be written. */
+/* Find the shape of the result, as sizes along x, y and z. Arrays that overlap are refused, because the input must not
+ * be overwritten. */
 static qb_status look(const qb_tensor *from, const qb_tensor *to, qb__missing missing, qb_numbers *size) {
     qb__tensor source, result;
     qb_status status = qb__tensor_look(from, "the array to read", missing, &source);
@@ -29,9 +30,9 @@ static qb_status run(qb_status status, qb_job *job, const qb_env *env) {
 
 /* Where the rays are. */
 typedef struct rays {
-    const double *angles; /* radians, of a parallel beam; NULL where geometry is given */
+    const double *angles; /* radians, of a parallel beam; NULL if `geometry` is given */
     double pixel_size;
-    const qb_geometry *geometry; /* any other beam; NULL where angles is given */
+    const qb_geometry *geometry; /* any other beam; NULL if `angles` is given */
 } rays;
 
 typedef union any_options {
@@ -43,18 +44,18 @@ typedef union any_options {
 
 typedef struct method {
     const qb_param *params;
-    bool rows; /* slices are detector rows, without a geometry */
+    bool rows; /* slices are detector rows; false with a geometry */
     qb_status (*plan)(qb_scan *scan, const qb_geometry *geometry, const any_options *options,
                       const qb_output_options *output, const qb_env *env, qb_job **job);
 } method;
 
-/* A text among the options, which not all methods have. */
+/* True if the options hold a text for `name`. Not all methods have this option. */
 static bool is_given(const method *m, const any_options *options, const char *name) {
     const qb_param *row = qb_param_find(m->params, name);
     return row && *(char *const *)((const char *)options + row->offset);
 }
 
-/* The array's, where the options do not say. */
+/* Take the size of the array if the options give none. */
 static void take_size(const method *m, qb_numbers size, bool any, any_options *options) {
     qb_numbers *asked = (qb_numbers *)((char *)options + qb_param_find(m->params, "size")->offset);
     if ((m->rows && !any) || is_given(m, options, "slices")) size.count = 2;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* qb fdk: a row of its own, and who can compute it. */
+/* qb fdk: the method's row and its engines. */
 #include "base/hash.h"
 #include "base/params.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "recon/fdk/fdk.h"
 
-/* Weights, filter and matrices follow from these and the options. */
+/* Hash of the geometry and the grid. Weights, filter and matrices follow from these and from the options. */
 static uint64_t layout(const qb__fdk *fdk) {
     const qb_geometry *g = fdk->real;
     const uint64_t hash = qb__hash(&fdk->grid, sizeof fdk->grid, qb__hash(&g->radius, sizeof g->radius, 0));

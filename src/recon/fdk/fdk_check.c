@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes a cone-beam reconstruction worthless though every number of it could be computed. */
+/* Checks for conditions that make a cone-beam reconstruction worthless although every value of it can be computed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 static const double degrees = 57.29577951308232;
 
-/* The radius about the axis that the views cover, 180 degrees and its fan of what both sides see; 0
- * = none. */
+/* Radius about the axis inside which every point is seen over 180 degrees and its own fan, from both sides of the
+ * detector; 0 = none. */
 static double covered_radius(const qb_geometry *geometry, const qb__cone_weights *weights) {
     double nearest = INFINITY, half = 0.5 * (weights->span - 3.14159265358979323846);
     for (size_t i = 0; i < geometry->views; i++)
@@ -24,19 +24,21 @@ static double covered_radius(const qb_geometry *geometry, const qb__cone_weights
     return half > 0 ? nearest * sin(half) : 0;
 }
 
-/* A step, as when the last view of a short scan was not taken, is made up for by its neighbours. */
+/* A missing range of one step is negligible, for example the last view of a short scan: the neighbouring views make up
+ * for it. */
 static bool is_negligible(const qb__cone_weights *weights) {
     return weights->missing <= fmax(1.01 * weights->step, 1 / degrees);
 }
 
-/* Gaps of a full turn, none of them wide: the views beside them stand in. */
+/* True for a full turn with gaps of at most WIDEST degrees: the neighbouring views stand in for missing ones. */
 static bool is_spotted(const qb__cone_weights *weights) {
     const double WIDEST = 30;
     return weights->kind == QB_REDUNDANCY_GAPS && weights->needed * degrees > 359.9 &&
            weights->missing * degrees <= WIDEST;
 }
 
-/* A detector to one side, whose far side has no opposite rays: nothing stands in for what is missing there. */
+/* True for a half-fan scan. The far side of the detector has no opposite rays, so nothing stands in for missing
+ * views. */
 static bool lacks_a_side(const qb__cone_weights *weights) {
     return weights->kind != QB_REDUNDANCY_GAPS && weights->needed * degrees > 359.9;
 }
@@ -143,7 +145,8 @@ void qb__fdk_report_outside(const qb__fdk *fdk, const qb_geometry_info *info, co
         odd ? QB__CODE("outside-field") : "");
 }
 
-/* Rows keep the bits of one process, so they are the default; who would rather have the time is told how. */
+/* Ranks in rows give the same bits as one process, so they are the default. A user who prefers a faster grid is told
+ * how to get it. */
 void qb__fdk_report_rows(const qb__fdk *fdk, const qb_env *env) {
     const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env));
     const bool chosen = fdk->options->grid && strcmp(fdk->options->grid, "auto") != 0;

@@ -60,7 +60,7 @@ double qb__fdk_write_seconds(const qb__fdk *fdk) {
     return (double)n[0] * (double)n[1] * (double)n[2] * (double)value / fdk->task->write;
 }
 
-/* In one thread. */
+/* Seconds to back-project all chunks, in one thread. */
 static double project_seconds(const qb__fdk_on_cpu *cpu, const qb__cut *cut) {
     const qb__bp_cone_problem *p = &cpu->fdk->problem;
     const double slice = (double)p->nx * (double)p->ny;
@@ -93,7 +93,7 @@ static qb__room memory(void *state, const qb__cut *cut) {
     };
 }
 
-/* Blocks of 64 views, or more for many threads, down to 8. */
+/* Views per block: 64, or more for many threads; then fewer, down to 8. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     (void)cut;
     enum { MANY = 64, FEW = 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Work of a device on a block of views, and its slots. */
+/* The stages of a device for a block of views, and their slots. */
 #include "recon/fdk/fdk_device.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static size_t view_values(const qb__fdk *fdk, const qb__fdk_window *run) {
     return (run->rows.r1 - run->rows.r0) * fdk->width;
 }
 
-/* Start of each run in a block of filtered rows, in values; the last end is the block's. */
+/* Offset of run `number` in a block of filtered rows, in values. For the number of runs it is the size of the block. */
 static size_t block_at(const qb__fdk *fdk, const qb__fdk_piece *p, const qb__fdk_window *run, size_t number) {
     size_t values = 0;
     for (size_t i = 0; i < number; i++) values += view_values(fdk, &run[i]);
@@ -132,7 +132,7 @@ static qb_status backproject_run(void *self, size_t chunk, size_t task, int work
     return finish(gpu->compute, backproject(gpu, chunk, &p, in, out));
 }
 
-/* The sum over all columns of ranks is at the slab's front. */
+/* Sum a slab over all columns of ranks; the sum is then at the slab's front. */
 static qb_status reduce_run(void *self, size_t slab, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker, (void)in;
     const qb__fdk_gpu *gpu = self;
@@ -157,7 +157,7 @@ static qb_status put_images(const qb__fdk_gpu *gpu, const qb__runs *images, cons
     return status;
 }
 
-/* A slab is downloaded in pieces. */
+/* Download one piece of a slab. */
 static qb_status download_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
@@ -176,7 +176,7 @@ static qb_status download_run(void *self, size_t chunk, size_t task, int worker,
 /* ---- slots ---- */
 
 static qb_status create_slot(void *self, size_t bytes, void **slot) {
-    (void)bytes; /* no host memory */
+    (void)bytes; /* the slot is in device memory */
     const qb__fdk_ring *ring = self;
     qb__memory *memory = NULL;
     qb_status status = qb__memory_create(ring->gpu->pick.device, ring->bytes, &memory);
@@ -200,7 +200,7 @@ static qb__slot_maker page_locked(const qb__fdk_gpu *gpu, qb__locked_ring *ring)
     return qb__locked_slots(ring);
 }
 
-/* Blocks of rows filtered by the CPU, on the device. */
+/* Stages if the CPU filters: the filter, and the upload of filtered blocks. */
 static void filter_on_cpu(qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages) {
     const size_t block = qb__fdk_gpu_block(gpu, cut);
     stages[0] = (qb__stage){.name = "filter",
@@ -218,7 +218,7 @@ static void filter_on_cpu(qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stage
                             .run = upload_run};
 }
 
-/* The same filtered by the device; the rows that are read are page-locked. */
+/* Stages if the device filters: the upload of raw rows from page-locked memory, and the filter. */
 static void filter_on_device(qb__fdk_gpu *gpu, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
     *source = gpu->arrays.from ? qb__token_slots : page_locked(gpu, &gpu->up_from);
     stages[0] = (qb__stage){.name = "upload",
@@ -312,7 +312,7 @@ static void tell_sums(const qb__fdk_gpu *gpu, cJSON *report) {
     cJSON_AddStringToObject(report, "sums_by", words);
 }
 
-/* Line integrals in a file may have any size. */
+/* Warn if values were too large for half precision. Line integrals in a file may have any size. */
 static qb_status tell_beyond(const qb__fdk_gpu *gpu, cJSON *report) {
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     float largest = 0, bound = 0;

@@ -25,8 +25,8 @@ typedef struct qb__fdk_ring {
     size_t bytes;
 } qb__fdk_ring;
 
-/* The device's filter, and the making of rows that it filters, some views at a time, if tables cannot weight them: raw
- * numbers to line integrals, and these to rows. */
+/* The device's filter. If tables cannot weight the rows, they are made before they are filtered, some views at a time:
+ * raw numbers become line integrals, and these become weighted rows. */
 typedef struct qb__fdk_made {
     qb__queue *queue;
     qb__device_filter *filter; /* filters rows that were made, or raw values; NULL: the CPU filters */
@@ -39,7 +39,8 @@ typedef struct qb__fdk_made {
 
 struct qb__fdk_gpu {
     const qb__fdk *fdk;
-    qb__bp_cone_problem problem; /* the plan's, with upper limits if known, by which half floats are scaled */
+    /* problem of the plan, with upper limits of the values if known; half floats are scaled by them */
+    qb__bp_cone_problem problem;
     float *largest;
     bool ranks;               /* other ranks make other slabs */
     qb__cut_space neighbours; /* cuts with slabs without mirrored slices */
@@ -87,7 +88,7 @@ static inline unsigned qb__fdk_gpu_rings(const qb__cut *cut) { return cut->slabs
 
 /* ---- order of slabs (fdk_schedule.c) ---- */
 
-/* Views of a block. */
+/* Number of views of a block. */
 static inline size_t qb__fdk_gpu_views(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return cut->views * gpu->fdk->turns;
 }
@@ -97,15 +98,15 @@ size_t qb__fdk_gpu_pieces(const qb__fdk_gpu *gpu, const qb__cut *cut);
 /* Bytes of a piece during the download; number of their buffers. */
 size_t qb__fdk_gpu_piece(const qb__fdk_gpu *gpu, const qb__cut *cut);
 unsigned qb__fdk_gpu_ring(const qb__fdk_gpu *gpu, const qb__cut *cut);
-/* Kept rows come with the first slab, and a thicker slab takes longer than later ones: for stages from the upload
- * on. */
+/* Set the weights of chunks in the forecasts of the stages from the upload on: kept rows come with the first slab, and
+ * a thicker first slab takes longer than later ones. */
 void qb__fdk_gpu_weigh(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages);
-/* The row `slabs` of the engine's table. `chunks` may be NULL. */
+/* The entry `slabs` of the engine's table. `chunks` may be NULL. */
 void qb__fdk_gpu_slabs(void *state, qb__cut *cut, size_t *edge, qb__chunks *chunks);
 
 /* ---- projections in the device's memory (fdk_device_arrays.c) ---- */
 
-/* The array; NULL: elsewhere, or the CPU filters. */
+/* The array of projections on the device; NULL: it is elsewhere, or the CPU filters. */
 qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu);
 /* Copy a chunk's raw rows into a slot; asynchronous. */
 qb_status qb__fdk_gpu_take(const qb__fdk_gpu *gpu, size_t chunk, qb__memory *raw);
@@ -140,9 +141,9 @@ qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, c
 
 /* ---- forecast, and choice of the filter (fdk_device_forecast.c) ---- */
 
-/* Number of slabs of a cut that are made while the rows of all are read, rounded. */
+/* Number of slabs of a cut that are computed while the rows of all slabs are read, rounded. */
 size_t qb__fdk_gpu_lead(const qb__fdk_gpu *gpu, const qb__cut *cut);
-/* Sets gpu->cpu_filter, the same on all ranks. `space`: of the offered job. */
+/* Set gpu->cpu_filter, the same on all ranks. space: cuts of the offered job. */
 qb_status qb__fdk_gpu_who_filters(qb__fdk_gpu *gpu, qb__cut_space space, qb__comm *comm);
 
 /* ---- rows of the engine's table (fdk_device_plan.c; times in fdk_device_forecast.c) ---- */
@@ -151,7 +152,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
 qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut);
 double qb__fdk_gpu_seconds(void *state, const qb__cut *cut);
 void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts);
-/* Seconds before the first chunk; seconds of the engine's stages over all their chunks. */
+/* Seconds before the first chunk. qb__fdk_gpu_forecast sets the forecasts of the engine's stages over all chunks. */
 double qb__fdk_gpu_start(const qb__fdk_gpu *gpu);
 void qb__fdk_gpu_forecast(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages, int count);
 

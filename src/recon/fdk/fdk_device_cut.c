@@ -10,7 +10,7 @@ size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return qb__fdk_gpu_views(gpu, cut) * gpu->fdk->window_rows * gpu->fdk->width * sizeof(float);
 }
 
-/* At least one, for a rank that has none. */
+/* Slices of the thickest slab; a rank without slices plans memory for one. */
 static size_t most_slices(const qb__cut *cut) { return qb__larger(cut->slices, 1); }
 
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut) {
@@ -25,7 +25,7 @@ size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut) {
  * files in memory, reading takes four times as long, and the device must not wait for it. */
 size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     enum { MOST = 8 };
-    if (qb__fdk_kept(cut)) return cut->slots; /* nothing is read then */
+    if (qb__fdk_kept(cut)) return cut->slots; /* after the first slab nothing is read */
     const size_t room = qb__fdk_gpu_slab(gpu, cut) / 2 / qb__larger(qb__fdk_gpu_raw(gpu, cut), 1);
     return cut->slots < 2 || cut->slabs < 2 ? cut->slots : qb__larger(2, qb__smaller(room, MOST));
 }

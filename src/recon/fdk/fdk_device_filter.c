@@ -20,7 +20,7 @@ const char *qb__fdk_gpu_unfit(const qb__fdk *fdk, const qb__device_info *info) {
     return qb__fdk_gpu_makes_rows(fdk) ? qb__cone_rows_unfit(info) : NULL;
 }
 
-/* Values of the two tables. */
+/* Number of values in the tables `pixel` and `share`. */
 static size_t pixels_of(size_t rows, const qb__fdk *fdk) { return rows * fdk->info->columns; }
 static size_t shares_of(const qb__fdk *fdk) { return by_view(fdk) ? fdk->info->views * fdk->info->columns : 0; }
 
@@ -42,7 +42,7 @@ size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 /* ---- tables ---- */
 
 typedef struct tables {
-    float *views, *pixel, *share; /* share: NULL if all views have the same */
+    float *views, *pixel, *share; /* share: NULL if all views have the same shares */
 } tables;
 
 static void drop(tables *t) {
@@ -51,7 +51,8 @@ static void drop(tables *t) {
     qb__free(t->share);
 }
 
-/* Shares that depend on the view: the pixel's table has only the cosine, with the factor 1/2 of a full turn. */
+/* Store shares that depend on the view in a table of their own. The table of pixels then holds only the cosine, without
+ * the factor 1/2 of a full turn. */
 static qb_status split_shares(const qb__fdk *fdk, size_t pixels, tables *t) {
     const qb_geometry *g = fdk->geometry;
     qb_status status = qb__alloc(shares_of(fdk), sizeof *t->share, &t->share);
@@ -84,7 +85,8 @@ out:
 
 /* ---- life ---- */
 
-/* For raw numbers, weighted by tables; for rows that are made: they are weighted line integrals. */
+/* Describe the values that the filter reads: raw numbers, which it weights by tables; or, if rows are made first,
+ * weighted line integrals. */
 static qb_status describe_rows(qb__fdk_gpu *gpu, tables *t, qb__device_prep *prep) {
     const qb__fdk *fdk = gpu->fdk;
     qb_status status;

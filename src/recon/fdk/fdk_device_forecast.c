@@ -14,7 +14,7 @@
 
 /* ---- time ---- */
 
-/* For a rank: its views, and its share of all updates. */
+/* Number of views of this rank, and its share of all updates. */
 static double views_of(const qb__fdk *fdk, const qb__cut *cut) {
     return (double)(qb__run_count(cut->all_views) * fdk->turns);
 }
@@ -48,7 +48,7 @@ static double sums(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return (double)cut->blocks * slice * (double)qb__run_count(cut->all_slices) * 8 / 2e12;
 }
 
-/* Bytes of all views' rows that are uploaded for a block; for all blocks. */
+/* Bytes of rows that are uploaded: for one block, and for all blocks. */
 static size_t block_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return gpu->cpu_filter ? qb__fdk_gpu_block(gpu, cut) : qb__fdk_gpu_raw(gpu, cut);
 }
@@ -76,7 +76,7 @@ static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut, int threads)
            memory_then / model.rate[QB__UNIT_MEMORY];
 }
 
-/* For all rows that are read. */
+/* Seconds to read all rows. */
 static double reading(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return qb__fdk_read_seconds(gpu->fdk) * views_of(gpu->fdk, cut) / (double)gpu->fdk->problem.views;
 }
@@ -112,7 +112,7 @@ static double files(const qb__fdk_gpu *gpu, double read, double write) {
     return gpu->fdk->task->in_memory ? read + write + 0.4 * fmin(read, write) : fmax(read, write);
 }
 
-/* The busiest of those that work at once; one device filters and back-projects alternately. */
+/* Seconds of the busiest of the parts that work in parallel. One device filters and back-projects alternately. */
 static double at_once(const qb__fdk_gpu *gpu, double in, double out, const spans *s, double project) {
     const double filter = in * s->filter, device = gpu->cpu_filter ? fmax(filter, project) : filter + project;
     return fmax(fmax(files(gpu, in * s->read, out * s->write), in * s->up), fmax(device, out * s->down));
@@ -137,7 +137,7 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const spans s = spans_of(gpu, cut);
     const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
                           (double)qb__fdk_gpu_ring(gpu, cut) * (double)qb__fdk_gpu_piece(gpu, cut);
-    /* Launching, waiting and passing on: a fifth of a millisecond per chunk, measured on an H200. */
+    /* Launching kernels, waiting and passing chunks on take a fifth of a millisecond per chunk, measured on an H200. */
     const double extra =
         locked / gpu->pick.costs.lock + 2e-4 * (double)cut->slabs * (double)cut->blocks + sums(gpu, cut);
     return extra + (cut->slots < 2 ? s.read + s.filter + s.up + s.project + s.down + s.write : streaming(gpu, cut, &s));
@@ -151,7 +151,7 @@ void qb__fdk_gpu_forecast(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage 
     stages[count - 1].all_seconds = s.down;
 }
 
-/* Filtering, packing, back-projecting, converting: one program each. */
+/* Filtering, packing, back-projecting and converting are compiled as one program each. */
 double qb__fdk_gpu_start(const qb__fdk_gpu *gpu) {
     const int filter = gpu->cpu_filter ? 0 : qb__fdk_gpu_makes_rows(gpu->fdk) ? 3 : 1;
     return qb__device_pick_start(&gpu->pick, 2 + gpu->way_down.converts + filter);

@@ -31,7 +31,7 @@ static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
     return QB_OK;
 }
 
-/* Half as many each time, down to one bundle if memory is short. */
+/* Half as many views per block each time, down to one bundle if memory is short. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     (void)cut;
     enum { MOST = 128 };
@@ -83,7 +83,8 @@ static qb__cut_space space_of(qb__fdk_gpu *gpu, const qb_env *env) {
     return space;
 }
 
-/* Columns of ranks share the views that a block takes from each of its ranges. */
+/* Refuse more columns of ranks than views in a range: columns share the views that a block takes from each of its
+ * ranges. */
 static qb_status check_columns(const qb__fdk_gpu *gpu, const qb__task *task) {
     const int columns = task->ranks ? task->ranks->columns : 1;
     const size_t turns = qb__fdk_gpu_turns(gpu), views = gpu->fdk->problem.views / turns;
@@ -147,6 +148,7 @@ void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     qb__fact_text(facts, "filtered_by", facts->filter_device);
     if (why) qb__fact_text(facts, "filtered_by_why", why);
     if (!(gpu->there > 0)) return;
-    qb__fact_number(facts, "filtered_by_seconds", "device", gpu->there); /* forecast of all, for either filter */
+    /* forecast seconds of the whole job, for either filter */
+    qb__fact_number(facts, "filtered_by_seconds", "device", gpu->there);
     qb__fact_number(facts, "filtered_by_seconds", "cpu", gpu->here);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows that are made on the device before they are filtered: of a detector that is resampled, or whose pixel weights
- * differ between views. Line integrals of some views, then their rows, then filtered rows: two buffers of device memory
- * between the steps, which fit into the device's cache. */
+/* Makes rows on the device before they are filtered, if a detector is resampled or its pixel weights differ between
+ * views. Raw numbers of some views become line integrals, then weighted rows, then filtered rows. Two buffers of device
+ * memory lie between these steps; they fit into the device's cache. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
@@ -41,13 +41,13 @@ size_t qb__fdk_gpu_rows_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
                                       fdk->info->rows, qb__scan_modes(fdk->scan));
 }
 
-/* Bytes of qb__cone_rows and of the filters' weights. */
+/* Host bytes of the tables of qb__cone_rows and of the filters' weights. */
 size_t qb__fdk_gpu_rows_tables(const qb__fdk *fdk) {
     const qb__cone_rows_plan plan = plan_of(fdk);
     return qb__cone_rows_bytes(&plan) + 2 * fdk->info->views * sizeof(float);
 }
 
-/* Line integrals, which rows weight later. */
+/* Open the preparation to line integrals without weights; qb__cone_rows applies these later. */
 static qb_status open_prepare(qb__fdk_gpu *gpu) {
     const qb__filter_spectrum none = no_filter(gpu->fdk);
     const size_t views = gpu->fdk->info->views;
@@ -85,7 +85,7 @@ void qb__fdk_gpu_rows_close(qb__fdk_gpu *gpu) {
     gpu->made = (qb__fdk_made){0};
 }
 
-/* Views view0 <= v < view1, with the rows of the first at that offset. */
+/* Process views view0 <= v < view1. The rows of the first one begin at the given offsets. */
 static qb_status run_views(const qb__fdk_gpu *gpu, const qb__fdk_window *run, size_t view0, size_t view1,
                            qb__memory *raw, size_t from, qb__memory *out, size_t to) {
     const qb__fdk *fdk = gpu->fdk;

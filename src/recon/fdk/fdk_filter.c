@@ -71,7 +71,7 @@ void qb__fdk_filter_close(qb__fdk_filter *filter) {
 
 /* ---- a view ---- */
 
-/* The rows of the window as they are on the detector. */
+/* Prepare the window's rows as they are on the detector. */
 static void prepare_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view, const char *raw,
                          int worker, const scratch_parts *d) {
     const qb__fdk *fdk = filter->fdk;
@@ -81,7 +81,7 @@ static void prepare_rows(const qb__fdk_filter *filter, const qb__fdk_window *win
                         &filter->run->counts[worker]);
 }
 
-/* The detector ends where its pixels were not measured: --pad continues the row there. */
+/* A row ends where pixels were not measured: --pad continues it there. */
 static void continue_row(const qb__fdk *fdk, float *row) {
     size_t columns = fdk->geometry->columns, first = 0, end = columns;
     while (first < columns && isnan(row[first])) first++;
@@ -94,7 +94,7 @@ static void continue_row(const qb__fdk *fdk, float *row) {
     qb__extend(fdk->options->pad, row + first, end - first, first, columns - end);
 }
 
-/* The rows of the window, interpolated between those of the detector. */
+/* Interpolate the window's rows between rows of the detector. */
 static void resample_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view, const char *raw,
                           int worker, const scratch_parts *d) {
     const qb__fdk *fdk = filter->fdk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a cone-beam reconstruction will do: grid, weights, kernel, slabs, blocks of views, forecast. */
+/* The plan of a cone-beam reconstruction: grid, weights, kernel, slabs, blocks of views, forecast. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,8 @@ static const char *redundancy_name(qb_redundancy kind) {
     return names[kind];
 }
 
-/* Rows must be level before they are filtered: turned ones are resampled, and bent ones flattened. */
+/* Rows must be level before they are filtered: a rolled detector is resampled, and a curved one is resampled to a flat
+ * one. */
 static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     const qb_geometry *real = fdk->real;
     const double MOST = 20; /* largest roll in degrees; at 10 degrees the values are 2 % off */
@@ -179,7 +180,7 @@ out:
     return status;
 }
 
-/* The grid becomes that of the plane, once the weights are decided. */
+/* Replace the grid by that of the plane, once the weights are decided. */
 static qb_status take_plane(qb__fdk *fdk, qb__decision *decision) {
     const qb_tool_plane *plane = fdk->plane;
     if (!(qb__bp_cone_nearest(&fdk->problem) > 0))
@@ -217,9 +218,10 @@ static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
     return qb__filter_create(fdk->options->filter, fdk->options->pad, fdk->width, fdk->weights.pitch, &fdk->filter);
 }
 
-/* Ranks on devices that take kernels with a mirror have both sides of it each: rank 0 the slices beside the middle, the
- * last one those farthest from it. Kernels of class high do without, and read less from one side alone. Shares are
- * whole tiles of such a kernel where the slices are many. */
+/* If ranks share slices on devices whose kernels use the mirror symmetry, each rank gets slices on both sides of the
+ * middle: rank 0 those next to the middle, the last rank those farthest from it. Kernels of class high do not use the
+ * symmetry, and need fewer rows for slices of one side. If there are many slices, shares are whole tiles of such a
+ * kernel. */
 static void decide_pairs(qb__fdk *fdk, const qb_env *env, qb__decision *decision) {
     const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env));
     fdk->paired = ranks > 1 && fdk->alone && fdk->pairable && fdk->options->accuracy != QB_ACCURACY_HIGH;

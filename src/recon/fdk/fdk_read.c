@@ -12,7 +12,7 @@ enum {
     READ_BYTES = 64 << 20
 }; /* views and bytes of a reading task: so many views, or more to reach so many bytes */
 
-/* Ranks whose views are each filtered by one of them. */
+/* The grid of ranks if each view is filtered by one rank of a column; else NULL. */
 static const qb__cut_grid *column_of(const qb__fdk *fdk, const qb__cut *cut) { return fdk->alone ? NULL : cut->grid; }
 
 static qb__rows raw_of(const qb__fdk *fdk, qb__bp_cone_window rows) {
@@ -22,7 +22,7 @@ static qb__rows raw_of(const qb__fdk *fdk, qb__bp_cone_window rows) {
     return raw;
 }
 
-/* The search for a cut asks for the same slices repeatedly, over all views. */
+/* Reach of slice z over all views. It is stored, because the search for a cut asks for the same slices repeatedly. */
 static qb__reach reach_of(const qb__fdk *fdk, const qb__rows_problem *of, size_t z) {
     if (isnan(fdk->reach[z].low)) fdk->reach[z] = qb__reach_of_slice(of, z);
     return fdk->reach[z];
@@ -42,14 +42,14 @@ static qb__fdk_window window_of(const qb__fdk *fdk, size_t z0, size_t z1) {
     return w;
 }
 
-/* The rows of both. */
+/* Extend `rows` so that they include `more`. */
 static void widen(qb__bp_cone_window *rows, qb__bp_cone_window more) {
     if (more.r0 == more.r1) return;
     if (rows->r0 == rows->r1) *rows = more;
     *rows = (qb__bp_cone_window){qb__smaller(rows->r0, more.r0), qb__larger(rows->r1, more.r1)};
 }
 
-/* For slices in the order of a cut: of both parts, and of each part. */
+/* Window of slices first <= z < end in the order of a cut; half[]: the windows of its two parts. */
 static qb__fdk_window window_of_both(const qb__fdk *fdk, bool paired, size_t first, size_t end,
                                      qb__fdk_window half[2]) {
     const qb__runs runs = qb__mirrored_runs(fdk->problem.nz, paired, first, end);
@@ -65,7 +65,7 @@ static qb__fdk_window window_of_both(const qb__fdk *fdk, bool paired, size_t fir
     return all;
 }
 
-/* All, if no voxel sees any row: then nothing is read in either case. */
+/* If no voxel sees any row, return all rows: nothing is read in either case. */
 void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
     const qb__fdk *fdk = plan;
     qb__fdk_window half[2];
@@ -76,7 +76,7 @@ void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, si
     *row1 = some ? w.raw.end : fdk->info->rows;
 }
 
-/* A rank's share may have no slices, a row of ranks one slab more than slices. */
+/* Allocate the windows. A rank may have no slices, and a row of ranks may have one slab more than slices. */
 qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env) {
     const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env)), slabs = fdk->region.whole.n[2] + 3;
     qb_status status;
@@ -93,7 +93,8 @@ out:
     return status;
 }
 
-/* Windows that touch are one run of rows; insertion sort, because they are few and nearly sorted. */
+/* Add a window to the runs of rows. Windows that touch become one run. Insertion sort is enough, because runs are few
+ * and nearly sorted. */
 static void join(const qb__fdk *fdk, qb__fdk_window *run, size_t *count, const qb__fdk_window *more) {
     size_t at = *count, end;
     if (more->rows.r0 == more->rows.r1) return;
@@ -112,7 +113,7 @@ static void join(const qb__fdk *fdk, qb__fdk_window *run, size_t *count, const q
     run[at].raw = raw_of(fdk, run[at].rows);
 }
 
-/* Windows of the other rows of ranks, for which this rank filters. */
+/* Find the windows of all rows of ranks, because this rank filters for them too. */
 static void slabs_of_all(qb__fdk *fdk, const qb__cut *cut) {
     const size_t rows = (size_t)cut->grid->rows;
     for (size_t slab = 0; slab < cut->slabs; slab++) fdk->runs[slab] = 0;
@@ -126,13 +127,13 @@ static void slabs_of_all(qb__fdk *fdk, const qb__cut *cut) {
     }
 }
 
-/* Rows to be read for a window: storage chunks are unpacked as a whole. */
+/* Number of rows that are read for a window: storage chunks are unpacked as a whole. */
 static double stored_rows(const qb_scan_info *info, qb__rows raw) {
     const size_t piece = qb__larger(1, info->chunk_rows), first = raw.first / piece * piece;
     return (double)(qb__smaller(qb__round_up(raw.end, piece), info->rows) - first);
 }
 
-/* Runs of a slab; `together`: they are one block of a device. */
+/* Update the sizes by the runs of a slab. together: the runs form one block of a device. */
 static void measure(qb__fdk *fdk, const qb__fdk_window *run, size_t runs, bool together) {
     size_t rows = 0, raw_rows = 0, all = 0;
     for (const qb__fdk_window *w = run; w < run + runs; w++) {
@@ -263,13 +264,13 @@ size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t 
 
 size_t qb__fdk_raw_row(const qb__fdk *fdk) { return fdk->info->columns * qb_dtype_size(fdk->info->dtype); }
 
-/* Views per task: storage chunks with several views are unpacked once per block. */
+/* Views per reading task. Storage chunks with several rows are unpacked once per block. */
 static size_t read_views(const qb__fdk *fdk) {
     const size_t view = fdk->raw_rows * qb__fdk_raw_row(fdk);
     return fdk->info->chunk_rows > 1 ? fdk->cut.views : qb__larger(READ_VIEWS, READ_BYTES / view);
 }
 
-/* For one run of rows. */
+/* Number of reading tasks for one run of rows. */
 static size_t tasks_of_run(const qb__fdk *fdk, const qb__fdk_piece *p) {
     return p->turns * qb__ceil_div(p->view1 - p->view0, read_views(fdk));
 }
@@ -292,7 +293,7 @@ static size_t read_tasks(void *self, size_t chunk) {
     return qb__larger(1, qb__fdk_runs(fdk, chunk, &run) * tasks_of_run(fdk, &p));
 }
 
-/* By runs, the views of each. */
+/* A task reads some views of one run of rows. */
 static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)worker, (void)in;
     const qb__fdk *fdk = self;

@@ -4,15 +4,15 @@
  * a number. */
 #include "recon/fdk/fdk_device.h"
 
-/* For a slab, from what all ranks know: slabs of this rank may be thinner. */
+/* Largest number of slices of a rank's part of a slab, the same on all ranks; this rank's slabs may be thinner. */
 static size_t own_slices(const qb__cut *cut) {
     const qb__cut_grid *grid = cut->grid;
     if (!grid) return qb__larger(1, cut->slices);
     return qb__larger(1, qb__ceil_div(qb__smaller(cut->thickness, qb__cut_tallest(grid)), (size_t)grid->columns));
 }
 
-/* Slices are downloaded into page-locked memory, which takes time to lock: enough at a time for long transfers, and for
- * all threads to write. */
+/* Slices are downloaded into page-locked memory, which takes time to lock. A piece has enough slices for fast
+ * transfers, and for all threads to write. */
 size_t qb__fdk_gpu_piece_slices(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     enum { LEAST = 1 << 20, MOST = 512 << 20, PARTS = 8 };
     const size_t slices = own_slices(cut), slice = qb__down_host(&gpu->way_down, 1), least = qb__ceil_div(LEAST, slice),
@@ -36,7 +36,7 @@ static double thinner(const qb__cut *cut) {
     return qb__fdk_lead(cut) > 1 ? (double)cut->thickness / (double)cut->slices : 1;
 }
 
-/* Upload, filter, back-project, download: without ranks. */
+/* The stages are upload, filter, back-project and download, without those of ranks. */
 void qb__fdk_gpu_weigh(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages) {
     for (int i = 0; i < 4 && qb__fdk_kept(cut); i++) {
         stages[i].first = i < 3 ? cut->blocks : qb__fdk_gpu_pieces(gpu, cut);
@@ -44,7 +44,7 @@ void qb__fdk_gpu_weigh(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *st
     }
 }
 
-/* The first slabs become one. */
+/* Join the first slabs into one. */
 static void join(size_t *edge, qb__cut *cut) {
     const size_t lead = qb__fdk_lead(cut);
     if (lead < 2 || lead >= cut->slabs) return;
@@ -53,7 +53,7 @@ static void join(size_t *edge, qb__cut *cut) {
     cut->slices = qb__larger(cut->slices, edge[1] - edge[0]);
 }
 
-/* Each slab is downloaded in pieces of one or two runs of slices. */
+/* List the pieces in which slabs are downloaded: each has one or two runs of slices. */
 static void list_pieces(const qb__fdk_gpu *gpu, const qb__cut *cut, const size_t *edge, qb__chunks *chunks) {
     const size_t nz = gpu->fdk->problem.nz, piece = qb__fdk_gpu_piece_slices(gpu, cut),
                  pieces = qb__fdk_gpu_pieces(gpu, cut);

@@ -45,7 +45,7 @@ static parts lay_out(const qb__fdk *fdk, char *scratch) {
     return p;
 }
 
-/* Positions of the voxels of a line, in pixels from the margin's first, and 1 / w. */
+/* Positions of the voxels of a line, in pixels from the first pixel of the margin, and 1 / w. */
 static void place_line(const double *m, size_t nx, size_t y, size_t z, const parts *p) {
     const double at[3] = {m[1] * (double)y + m[2] * (double)z + m[3], m[5] * (double)y + m[6] * (double)z + m[7],
                           m[9] * (double)y + m[10] * (double)z + m[11]};
@@ -73,7 +73,7 @@ static void spread_line(const qb__bp_cone_problem *problem, const float *voxel, 
     }
 }
 
-/* p->line: its sums. */
+/* Filter and weight the row whose sums are in p->line, and write it to the result. */
 static void finish_row(const transpose *c, size_t view, size_t row, const parts *p) {
     const qb__fdk *fdk = c->fdk;
     const size_t columns = fdk->geometry->columns;

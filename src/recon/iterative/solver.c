@@ -41,7 +41,7 @@ qb_status qb__solve_dot_lines(const qb__linear *a, const qb__vectors *v, const v
 void qb__solve_begin(qb__solved *solved) {
     solved->iterations = 0;
     solved->gap = solved->lambda = solved->noise = solved->strength = NAN;
-    solved->stopped = "residual is zero"; /* unless something else stops it */
+    solved->stopped = "residual is zero"; /* used unless something else stops the solver */
 }
 
 void qb__solve_mask(const qb__linear *a, const qb__vectors *v, const void *b, void *y) {

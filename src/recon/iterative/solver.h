@@ -25,52 +25,53 @@ typedef struct qb__linear {
     /* Make a number that ranks have computed with different rounding the same on all, since they stop by it. NULL:
      * single rank. */
     qb__linear_number *same;
-    /* The same for views first <= v < first + count of `views`: y holds these views alone, x' is the part of A' y that
-     * they make, or, with `more`, is added to. */
+    /* The same operations for views first <= v < first + count of `views`. y holds only these views. adjoint_of: x
+     * becomes their part of A' y, or, if `more`, is increased by it. */
     size_t views;
     qb_status (*forward_of)(void *self, const void *x, size_t first, size_t count, void *y);
     qb_status (*adjoint_of)(void *self, const void *y, size_t first, size_t count, bool more, void *x);
-    /* [subsets] number of views in each subset. Subsets lie one behind another, and each is spread over all angles.
-     * NULL, with `subsets` 0, if the views are not divided. */
+    /* [subsets] number of views in each subset. The views of a subset are consecutive, and each subset is spread over
+     * all angles. NULL, with `subsets` 0: the views are not divided. */
     const size_t *subset;
     size_t subsets;
-    /* The same numbers for all ranks, if `equations` are only this rank's part. */
+    /* The same two values for all ranks together, if `equations` are only this rank's part. */
     size_t all_views;
     const size_t *all_subset;
     size_t aligned;    /* `first` must be a multiple of this; 0 = 1 */
-    size_t most_views; /* most views that the vector y of these calls can hold; 0: all */
-    /* Numbers of the host into a vector: [view][row][column] of the whole scan in its own order, or a volume [z][y][x]
-     * of what is kept. Slices beyond it become as the last ones, with `only_kept` NaN. Into unknowns that are not
-     * spilled, while at most one more does not. */
+    size_t most_views; /* the largest number of views that the vector y of forward_of and adjoint_of can hold; 0: all */
+    /* Copy numbers from host memory to a vector: [view][row][column] of the whole scan in the scan's order, or a volume
+     * [z][y][x] without the slices beyond its ends. Slices beyond the ends become copies of the last slice, or NaN if
+     * `only_kept`. A vector of unknowns must not be spilled, and at most one other may be unspilled at that time. */
     qb_status (*load)(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector);
     const char *kernel; /* name of the kernel */
-    bool holes;         /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
+    bool holes;         /* elements of b that are -0 were not measured and have weight 0; no measured element is -0 */
 } qb__linear;
 
-/* What a model-based reconstruction minimises, and where it begins: solver_mbir.c. Arrays are the host's; NULL: there
- * is none. */
+/* The cost that a model-based reconstruction minimises, and its start (solver_mbir.c). Arrays are in host memory; NULL:
+ * none. */
 typedef struct qb__solve_model {
     qb__icd_prior prior;
     double pull;          /* 1 / sigma_p^2 of a proximal map, which has no prior; else 0 */
-    int rule;             /* weights of rays: qb__icd_weighting */
+    int rule;             /* rule for the weights of rays, a qb__icd_weighting */
     double sigma_y;       /* weights are divided by its square */
     const float *weights; /* weights from a file */
     const float *toward;  /* image of a proximal map */
     const float *start;   /* NULL: `constant` everywhere */
     double constant;
-    const float *reference; /* the trace tells the rms distance from it */
+    const float *reference; /* the trace reports the rms distance from this image */
     /* stop once voxels change by less than this share of their mean and the cost is forecast to fall by less */
     double stop;
 } qb__solve_model;
 
-/* What a solver goes on from, once it was interrupted: by `pass` all of it goes to `piece`, or comes from it. */
+/* The state from which an interrupted solver continues. pass() sends all of the state to `piece`, or, with `into`, gets
+ * it from there. */
 typedef struct qb__solve_state {
     void *self;
     qb_status (*pass)(void *self, bool into, qb__vector_piece piece, void *to);
     int *iterations; /* iterations that are done */
 } qb__solve_state;
 
-/* Keeps the state. Both calls may be slow. */
+/* Saves the state, and restores it. Both calls may be slow. */
 typedef struct qb__solve_keep {
     void *self;
     qb_status (*resume)(void *self, const qb__solve_state *state, bool *resumed); /* before the first iteration */
@@ -84,7 +85,7 @@ typedef struct qb__solve_options {
     double tolerance;             /* stop when an iteration changes x by less than this, relative to x; 0 = never */
     double relaxation;            /* SIRT: 0 < relaxation < 2 */
     bool nonneg;                  /* no value below zero */
-    double lambda;                /* TV: weight of the variation, in the data's unit; 0 = from the noise */
+    double lambda;                /* TV: weight of the variation, in the data's unit; 0 = chosen from the noise */
     double weigh_by;              /* TV: rays weigh their transmission to this power */
     double gap;                   /* TV: stop when the primal-dual gap is this part of the objective; 0 = never */
     const qb__solve_model *model; /* MBIR */
@@ -93,39 +94,40 @@ typedef struct qb__solve_options {
 
 /* How one iteration converged. */
 typedef struct qb__solve_trace {
-    double residual;   /* |A x - b| / |b| before it */
+    double residual;   /* |A x - b| / |b| before the iteration */
     double change;     /* |x' - x| / |x'| */
-    double cost, rmse; /* MBIR: of the volume before it; the rms distance from the reference after it */
+    double cost, rmse; /* MBIR: cost before the iteration; rms distance from the reference after it */
     double seconds;    /* MBIR: since the solver began */
 } qb__solve_trace;
 
 typedef struct qb__solved {
-    int iterations;         /* done */
+    int iterations;         /* number of iterations done */
     const char *stopped;    /* the reason: "iterations", "tolerance", "residual is zero" */
     qb__solve_trace *trace; /* [iterations], the caller's memory */
-    /* TV, at the end; else NAN: the gap over the objective; the weight of the variation; the weighted rms of A x - b;
-     * and lambda in units of what such noise does to a voxel. */
+    /* TV, at the end, else NAN: gap = primal-dual gap relative to the objective; lambda = weight of the variation;
+     * noise = weighted rms of A x - b; strength = lambda in units of the change that such noise makes in a voxel. */
     double gap, lambda, noise, strength;
     double rest; /* MBIR: forecast of how much the cost will still fall, relative to it */
     double more; /* MBIR: forecast number of iterations until nothing remains of that */
 } qb__solved;
 
-/* A solver: x comes in as the start (zeros) and goes out as the answer; b is used up. `trace` is
- * [options->iterations]. Numbers that are no numbers, or a residual that has grown tenfold, end it
- * with QB_INTERNAL and the iteration: a scan and a geometry that do not belong together diverge. */
+/* A solver. x is the start (zeros) and becomes the solution; b is overwritten. `trace` has options->iterations
+ * elements. If a value is not finite, or the residual has grown tenfold, the solver fails with QB_INTERNAL and names
+ * the iteration: it diverges if scan and geometry do not belong together. */
 typedef struct qb__solver {
     const char *name;
-    /* Vectors it holds besides x and b: of unknowns, of equations. */
+    /* Number of vectors that the solver holds besides x and b: of unknowns, and of equations. */
     size_t unknowns, equations;
     size_t equations_nonneg; /* additional vectors with options->nonneg */
     double passes_before,
         passes_each; /* pairs of forward and adjoint before the first iteration, and in each; for forecasts */
-    size_t grain;    /* it takes subsets of at least so many views; 0 = all views at once */
-    bool spills; /* projections go between two vectors of unknowns at most, the others may be spilled (ops/vectors.h) */
-    /* Only the few rays through them hold the end slices of a cone's volume: an object that goes on beyond is warned
-     * of. */
+    size_t grain;    /* smallest number of views in a subset that the solver uses; 0 = it uses all views at once */
+    /* forward and adjoint use at most two vectors of unknowns; the others may be spilled (ops/vectors.h) */
+    bool spills;
+    /* The end slices of a cone's volume are fixed only by the few rays through them, so the user is warned of an object
+     * that continues there. */
     bool loose_ends;
-    int usual; /* iterations that it takes where it stops by itself, for forecasts; 0 = all that it may */
+    int usual; /* usual number of iterations of a solver that stops by itself, for forecasts; 0 = options->iterations */
     qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,
                      void *b, void *x, qb__solved *solved);
 } qb__solver;
@@ -138,13 +140,13 @@ extern const qb__solver qb__solver_mbir;
 /* ---- for solvers ---- */
 
 void qb__solve_begin(qb__solved *solved);
-/* A sum over this part of the equations becomes that over all. */
+/* Replace the sum over this rank's equations by the sum over those of all ranks. */
 qb_status qb__solve_total(const qb__linear *a, double *sum);
 qb_status qb__solve_dot_lines(const qb__linear *a, const qb__vectors *v, const void *x, const void *y, double *sum);
-/* y = 0 where b says that nothing was measured. */
+/* Set y = 0 where b marks an unmeasured value. */
 void qb__solve_mask(const qb__linear *a, const qb__vectors *v, const void *b, void *y);
-/* The end of an iteration: notes it in solved->trace, says whether it was the last, and fails where it diverges.
- * `residual` is that before it. */
+/* End an iteration: write it to solved->trace, tell whether it was the last one, and fail if the solver diverges.
+ * residual: |A x - b| / |b| before the iteration. */
 qb_status qb__solve_note(const qb__linear *a, const qb__solve_options *options, const char *name, const qb__vectors *v,
                          const qb_env *env, double residual, const qb__vector_step *step, qb__solved *solved,
                          bool *last);

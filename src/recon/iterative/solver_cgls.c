@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Conjugate gradients on A'A x = A'b (Hestenes and Stiefel 1952, as CGLS in Bjorck 1996). With
- * `nonneg` what falls below zero is set to zero and, as that breaks the directions' conjugacy, the
- * next one is the steepest descent again. */
+/* Conjugate gradients on A'A x = A'b (Hestenes and Stiefel 1952, as CGLS in Bjorck 1996). With `nonneg`, values below
+ * zero are set to zero. As directions are then no longer conjugate, the next direction is again the steepest
+ * descent. */
 #include <math.h>
 
 #include "base/status.h"
@@ -14,7 +14,7 @@ static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options,
     void *residual = b; /* b - A x, kept up to date */
     double gamma = 0, norm2, along, before2;
     bool last = false, restart = true;
-    void *data = NULL; /* b itself, where clamping makes the residual anew */
+    void *data = NULL; /* copy of b, from which the residual is computed again after values were set to zero */
     qb_status status;
     qb__solve_begin(solved);
     QB__TRY(qb__solve_dot_lines(a, v, b, b, &norm2));

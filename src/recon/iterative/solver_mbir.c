@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Model-based reconstruction of any geometry: the volume x that minimises
+/* Model-based reconstruction for any geometry. It finds the volume x that minimises
  *     1/2 sum_i w_i / sigma_y^2 (A x - b)_i^2 + sum_pairs b_st rho(x_s - x_t),   x >= 0 with `nonneg`,
- * which is the cost of the coordinate descent (cpu/icd/icd.h), or with 1 / (2 sigma_p^2) |x - toward|^2 in the place of
- * the prior.
+ * the same cost as the coordinate descent (cpu/icd/icd.h). For a proximal map, 1 / (2 sigma_p^2) |x - toward|^2
+ * replaces the prior.
  *
- * All voxels step at once, by separable quadratic surrogates (Erdogan and Fessler, Phys. Med. Biol. 44 (1999) 2835):
- * the curvature of the data term is D = A' W A 1, that of the prior is in cpu/prior/prior.h. Views come in ordered
- * subsets, each standing for all of them (Kim, Ramani and Fessler, IEEE Trans. Med. Imaging 34 (2015) 167), and the
+ * All voxels change at once, by separable quadratic surrogates (Erdogan and Fessler, Phys. Med. Biol. 44 (1999) 2835).
+ * The curvature of the data term is D = A' W A 1; that of the prior is in cpu/prior/prior.h. Views are taken in ordered
+ * subsets, each of which stands for all views (Kim, Ramani and Fessler, IEEE Trans. Med. Imaging 34 (2015) 167). The
  * steps have the momentum of the optimised gradient method (Kim and Fessler, Math. Program. 159 (2016) 81):
  *     x+ = max(0, z - (V / V_m A_m' W_m (A_m z - b_m) + prior's slope) / (D + prior's curvature)),
  *     z = x+ + (t - 1) / t' (x+ - x) + t / t' (x+ - z),   t' = (1 + sqrt(1 + 4 t^2)) / 2.
- * Subsets lead to a cycle around the minimum, so that after a few passes they are merged, by twos, down to one of all
- * views. With it the iteration is exact. The momentum is dropped where a step goes back (O'Donoghue and Candes, Found.
- * Comput. Math. 15 (2015) 715). */
+ * Subsets lead to a cycle around the minimum. So after a few passes pairs of subsets are merged, until there is one
+ * subset of all views, with which the iteration is exact. The momentum is dropped if it points against the step
+ * (O'Donoghue and Candes, Found. Comput. Math. 15 (2015) 715). */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,21 +24,22 @@
 #include "recon/iterative/solver.h"
 #include "recon/mbir/icd/icd_fall.h"
 
-/* kernels/vectors/prior.cl */
+/* Flags of an operation, the same as in kernels/vectors/prior.cl. */
 enum { HOLES = 4, CURVES = 64 };
-/* Passes with the finest subsets, then with each twice as large. With 32 views the cycle is small. With fewer than 16
- * the momentum makes it larger after some 32 steps, and is dropped before the third pass. */
+/* Number of passes with the finest subsets, then with each doubled size. With 32 views in a subset the cycle is small.
+ * With fewer than 16, the momentum enlarges the cycle after some 32 steps; it is dropped before the third pass. */
 enum { FULL_PASSES = 3, MERGED_PASSES = 2, ENOUGH_VIEWS = 32, FEW_VIEWS = 16, MANY_STEPS = 32 };
-/* All voxels at once change by more in a pass than one by one near the minimum, for the momentum. Where they change by
- * three times --stop, volumes were within 5 HU of the minimum. The cost of many voxels may go on falling for long where
- * they hardly change: half of --stop is enough then. */
+/* Near the minimum, because of the momentum, a pass changes the voxels more than a pass of coordinate descent does.
+ * When it changed them by three times --stop, volumes were within 5 HU of the minimum. With many voxels the cost may go
+ * on falling while they hardly change: then a change of half of --stop is enough. */
 enum { LOOSER = 3 };
-/* A pass by many subsets of enough views brings voxels several times as near: six times --stop is enough. */
+/* A pass with many subsets of enough views brings the voxels several times nearer to the minimum: a change of six times
+ * --stop is enough. */
 enum { LOOSER_SUBSETS = 6 };
 
 /* ---- operations on vectors; the same in kernels/vectors/prior.cl ---- */
 
-/* `writes`: bit i, it writes to v[i]. */
+/* writes: bit i is set if the operation writes to v[i]. */
 #define OP(name, sums, writes) static const qb__vector_op name##_op = {"prior.cl", "prior_" #name, sums, name, writes}
 
 static float weight_of(int rule, float y, float given) {
@@ -48,8 +49,8 @@ static float weight_of(int rule, float y, float given) {
     return rule == 4 ? given : 1;
 }
 
-/* v0 = A x, v1 = b, v2 = weights of a file; s0 = 1 / sigma_y^2, s1 = rule of weights. v0 = w (v0 - b), with CURVES w
- * v0. Sum: w r^2. */
+/* v0 = A x, v1 = b, v2 = weights from a file; s0 = 1 / sigma_y^2, s1 = rule of weights. v0 becomes w (v0 - b), or, with
+ * CURVES, w v0. Sum: w r^2, where r is the factor of w. */
 static void misfit(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const size_t shift = job->views.first * job->views.each;
     const float *b = (const float *)job->v[1] + shift, scale = (float)job->s[0];
@@ -80,7 +81,7 @@ static void ahead(const qb__vector_job *job, size_t first, size_t end, double *s
 }
 OP(ahead, 3, 6);
 
-/* The sum of |v0 - v1|; v1 = v0. */
+/* Sum of |v0 - v1|; then v1 = v0. */
 static void moved(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *x = job->v[0];
     float *before = job->v[1];
@@ -91,7 +92,7 @@ static void moved(const qb__vector_job *job, size_t first, size_t end, double *s
 }
 OP(moved, 1, 2);
 
-/* The sum of squares of v0 - v1, where v1 is a number. */
+/* Sum of squares of v0 - v1, over elements where v1 is not NaN. */
 static void apart(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *a = job->v[0], *b = job->v[1];
     for (size_t i = first; i < end; i++)
@@ -109,7 +110,7 @@ typedef struct mbir {
     const qb_env *env;
     void *b, *x;
     void *z, *g, *d, *toward, *reference; /* vectors of unknowns */
-    void *before;                         /* x before this pass, where it has several steps: NULL */
+    void *before;                         /* x before the current pass; NULL if a pass has one step */
     void *y, *w;                          /* vectors of equations */
     qb__prior_numbers prior;
     double begun;  /* clock time when the solver began */
@@ -126,7 +127,8 @@ static qb_status make_spilled(const mbir *s, void **vector) {
     return qb__vector_make_spilled(s->v, QB__UNKNOWNS, s->a->unknowns, vector);
 }
 
-/* By way of z, since what is spilled is not loaded. */
+/* Make a spilled vector of numbers from the host. They are loaded into z first, because a spilled vector cannot be
+ * loaded. */
 static qb_status make_from(const mbir *s, const float *numbers, bool only_kept, void **vector) {
     qb_status status;
     if (!numbers) return QB_OK;
@@ -148,7 +150,7 @@ out:
 
 static size_t views_at_once(const mbir *s) { return s->a->most_views ? s->a->most_views : s->a->views; }
 
-/* What is loaded comes before those that would take the room for it. */
+/* Make the vectors. Those that are loaded come first, because the others would take the memory that loading needs. */
 static qb_status make(mbir *s) {
     const size_t each = s->a->views ? s->a->equations / s->a->views : 1;
     qb_status status;
@@ -175,7 +177,7 @@ static void drop(mbir *s) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) qb__vector_drop(s->v, all[i]);
 }
 
-/* y = w (y - b), of some views; with CURVES w y. */
+/* y = w (y - b) for some views, or, with CURVES, y = w y. Returns the sum of w r^2. */
 static double weigh(const mbir *s, size_t first, size_t count, int flags) {
     const size_t each = s->a->views ? s->a->equations / s->a->views : 1;
     double sums[QB__VECTOR_SUMS];
@@ -187,15 +189,16 @@ static double weigh(const mbir *s, size_t first, size_t count, int flags) {
     return sums[0];
 }
 
-/* Views of `count` subsets from the i-th on. */
+/* Number of views in `count` subsets from the i-th on. */
 static size_t views_in(const mbir *s, const size_t *subset, size_t i, size_t count) {
     size_t views = 0;
     for (size_t k = i; k < i + count && k < s->a->subsets; k++) views += subset[k];
     return views;
 }
 
-/* The curvature is smooth: a quarter of the views, spread over all angles, says it of all where they come in subsets.
- * Weights of a file, and what was not measured, may differ from view to view. Returns the subsets that say it. */
+/* Find how many subsets are enough for the curvature. It is smooth, so a quarter of the views is enough if they come in
+ * subsets, which are spread over all angles. Weights from a file, and unmeasured values, may differ between views: then
+ * all subsets are used. */
 static qb_status subsets_of_curve(const mbir *s, size_t *subsets) {
     enum { PART = 4, LEAST = 32 };
     double differs = s->w || s->a->holes;
@@ -205,8 +208,8 @@ static qb_status subsets_of_curve(const mbir *s, size_t *subsets) {
     return status;
 }
 
-/* g = A' w (A z - b) of some views, with CURVES A' w A z, as many at a time as y has room for; *sum += w (A z -
- * b)^2. */
+/* g = A' w (A z - b) for some views, or, with CURVES, g = A' w A z; as many views at a time as y can hold. Adds w (A z
+ * - b)^2 to *sum. */
 static qb_status slope_of(const mbir *s, size_t first, size_t count, int flags, double *sum) {
     qb_status status = QB_OK;
     for (size_t done = 0, some; done < count || done == 0; done += some) {
@@ -220,7 +223,7 @@ out:
     return status;
 }
 
-/* The curvature of the data term. */
+/* Compute the curvature of the data term. */
 static qb_status prepare(mbir *s) {
     size_t subsets;
     double sum = 0;
@@ -258,7 +261,7 @@ static void momentum(mbir *s) {
     s->against += sums[2];
 }
 
-/* One step by `count` subsets from the i-th on. */
+/* Make one step with `count` subsets from the i-th on. */
 static qb_status step(mbir *s, size_t i, size_t count) {
     const double share = (double)s->a->all_views / (double)views_in(s, s->a->all_subset, i, count);
     const bool first = i == 0;
@@ -281,7 +284,7 @@ out:
     return status;
 }
 
-/* Views of the smallest subset. */
+/* Number of views in the smallest subset. */
 static size_t views_of_step(const mbir *s) {
     size_t least = s->a->all_views;
     for (size_t i = 0; i < s->a->subsets; i += s->merged) {
@@ -296,7 +299,7 @@ static void drop_momentum(mbir *s) {
     qb__vector_copy(s->v, s->x, s->z, s->a->unknowns);
 }
 
-/* By how much a pass of several steps changed the voxels. */
+/* Find how much a pass of several steps changed the voxels. */
 static void find_change(mbir *s) {
     double sums[QB__VECTOR_SUMS];
     if (!s->before) return;
@@ -304,7 +307,7 @@ static void find_change(mbir *s) {
     s->change = sums[0];
 }
 
-/* All views once. */
+/* Make one pass: all views once. */
 static qb_status pass(mbir *s) {
     qb_status status = QB_OK;
     s->data = s->rest = s->change = s->against = s->fall = 0;
@@ -317,7 +320,7 @@ out:
     return status;
 }
 
-/* The end of a pass. */
+/* End a pass: write the trace, and decide whether it was the last one. */
 static qb_status note(mbir *s, qb__solved *solved, bool *last) {
     const bool exact = s->merged >= s->a->subsets;
     qb__solve_trace *trace = &solved->trace[solved->iterations++];
@@ -361,7 +364,7 @@ out:
     return status;
 }
 
-/* For the next pass. */
+/* Merge subsets before the next pass, if it is time. */
 static void merge(mbir *s, int iterations) {
     if (s->merged >= s->a->subsets) return;
     s->passes++;
@@ -374,7 +377,7 @@ static void merge(mbir *s, int iterations) {
 
 /* ---- the state between two passes ---- */
 
-/* Doubles, so that there is nothing between them. */
+/* The scalars of the state. All are doubles, so that the struct has no padding. */
 typedef struct numbers {
     double t, merged, exact, passes;
     qb__icd_fall costs;
@@ -385,7 +388,7 @@ typedef struct kept {
     qb__solved *solved;
 } kept;
 
-/* `before` is x then. The number of iterations is the caller's. */
+/* Save or restore the state. After restoring, `before` equals x. The caller sets the number of iterations. */
 static qb_status pass_state(void *self, bool into, qb__vector_piece piece, void *to) {
     const kept *k = self;
     mbir *s = k->s;
@@ -413,7 +416,7 @@ out:
     return status;
 }
 
-/* A subset begins only at a view where the engine can begin. */
+/* Merge subsets until each begins at a view at which the engine can begin. */
 static void align(mbir *s) {
     for (bool fits = false; !fits && s->merged < s->a->subsets; s->merged *= fits ? 1 : 2) {
         fits = true;

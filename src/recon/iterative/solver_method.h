@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes a solver a method: one file has its options, its steps and the line QB__SOLVER(name). */
+/* Makes a method of a solver. One file has the solver's options, its iterations, and the line QB__SOLVER(name). */
 #ifndef QB_RECON_ITERATIVE_SOLVER_METHOD_H
 #define QB_RECON_ITERATIVE_SOLVER_METHOD_H
 
@@ -9,7 +9,7 @@
 
 #define QB__ITERATIVE_ROW(...) QB__ROW(qb_iterative_options, __VA_ARGS__)
 
-/* Rows that every solver's table begins with; `most`: iterations unless --iterations is given, as text. */
+/* Rows with which the table of every solver begins. most: the default of --iterations, as text. */
 /* clang-format off */
 #define QB__ITERATIVE_ROWS(most)                                                                               \
     QB__ITERATIVE_ROW(iterations, QB_PARAM_INT, "N", most, NULL, 1, 100000,                                      \
@@ -29,7 +29,7 @@
         "the projection kernel to use, whatever the planner thinks (qb devices lists them)")
 /* clang-format on */
 
-/* The method of qb__solver_NAME, whose options are qb_NAME_params, and its public call qb_NAME_plan(). */
+/* Define the method of qb__solver_NAME, with the options qb_NAME_params, and its public call qb_NAME_plan(). */
 #define QB__SOLVER(name)                                                                                               \
     static qb_status decide_##name(const qb__task *task, void *plan, const qb_env *env, cJSON *json,                   \
                                    qb__decision *decision) {                                                           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Simultaneous iterative reconstruction (Gilbert 1972; in this form Gregor and Benson 2008):
- * x += relaxation C A' R (b - A x), R and C one over the sums of A's rows and columns. */
+/* Simultaneous iterative reconstruction (Gilbert 1972; in this form Gregor and Benson 2008): x += relaxation C A' R (b
+ * - A x). R and C are the reciprocals of the sums of A's rows and columns. */
 #include <math.h>
 
 #include "base/status.h"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """qb compare: what files state about their numbers is compared before the numbers are."""
+import numpy as np
 import pytest
+import tifffile
 
 from qbtest import fails, qb, qb_json
 
@@ -44,3 +46,7 @@ def test_what_says_nothing_goes_with_everything(folder):
     for side in ("mu", "hu"):
         (folder / f"bare_{side}.npy").write_bytes((folder / f"{side}.npy").read_bytes())
         assert qb("compare", f"bare_{side}.npy", "mu.h5", cwd=folder).stderr == ""
+        # A volume by another program: its kind is known, what its values are is not.
+        tifffile.imwrite(folder / f"imagej_{side}.tif", np.load(folder / f"{side}.npy"), imagej=True, resolution=(2, 2), metadata={"unit": "mm", "spacing": 0.5})
+        assert qb_json("info", f"imagej_{side}.tif", cwd=folder)["quantity"] == "volume"
+        assert qb("compare", f"imagej_{side}.tif", f"{side}.mha", cwd=folder).stderr == ""

@@ -50,8 +50,7 @@ def test_mrc(values, tmp_path):
         file.voxel_size = (10, 20, 30)
         file.set_extended_header(np.zeros(64, "V1"))
     same(tmp_path, "a.mrc")
-    told = qb_json("info", "a.mrc", cwd=tmp_path)
-    assert (told["pixel_size_mm"], told["pixel_v_mm"]) == (pytest.approx(1e-6), pytest.approx(2e-6))
+    assert qb_json("info", "a.mrc", cwd=tmp_path)["voxel_mm"] == pytest.approx([1e-6, 2e-6, 3e-6])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "uint16"])
@@ -109,10 +108,9 @@ def test_tiff_with_sizes(tmp_path):
             assert said["unit"] == "mm" and said["spacing"] == 0.25 and number / over == 4
     values = tifffile.imread(tmp_path / "v.tif")
     tifffile.imwrite(tmp_path / "ij.tif", values, imagej=True, resolution=(1 / 2.5, 1 / 5), metadata={"unit": "um", "spacing": 7.5})
-    tifffile.imwrite(tmp_path / "o.ome.tif", values, metadata={"axes": "ZYX", "PhysicalSizeX": 2.5, "PhysicalSizeXUnit": "µm", "PhysicalSizeY": 0.005, "PhysicalSizeYUnit": "mm"})
+    tifffile.imwrite(tmp_path / "o.ome.tif", values, metadata={"axes": "ZYX", "PhysicalSizeX": 2.5, "PhysicalSizeXUnit": "µm", "PhysicalSizeY": 0.005, "PhysicalSizeYUnit": "mm", "PhysicalSizeZ": 7.5})
     for name in ("ij.tif", "o.ome.tif"):
-        told = qb_json("info", name, cwd=tmp_path)
-        assert (told["pixel_size_mm"], told["pixel_v_mm"]) == (pytest.approx(0.0025), pytest.approx(0.005))
+        assert qb_json("info", name, cwd=tmp_path)["voxel_mm"] == pytest.approx([0.0025, 0.005, 0.0075])
         assert qb_json("compare", name, "v.tif", cwd=tmp_path)["rmse"] == 0
 
 

@@ -78,6 +78,11 @@ static qb_status check_memory(const cli *c, const qb_array_info *a, const qb_arr
                     cap / 1048576.0, ceil(need / 1048576.0 * 10) / 10);
 }
 
+/* "volume" is the quantity of a volume whose file does not state what its values are. */
+static bool states_quantity(const qb_array_info *info) {
+    return *info->quantity && strcmp(info->quantity, "volume") != 0;
+}
+
 /* Refuses two different quantities, and warns where units or voxel sizes differ: then the numbers mean little. */
 static qb_status check_meaning(const cli *c) {
     qb_array_info a = {.struct_size = sizeof a}, b = a;
@@ -85,7 +90,7 @@ static qb_status check_meaning(const cli *c) {
     qb_status status = qb_array_describe(c->argument[0], wish->dataset, &a);
     if (status == QB_OK) status = qb_array_describe(c->argument[1], wish->dataset, &b);
     if (status != QB_OK) return status;
-    bool differ = *a.quantity && *b.quantity && strcmp(a.quantity, b.quantity) != 0;
+    bool differ = states_quantity(&a) && states_quantity(&b) && strcmp(a.quantity, b.quantity) != 0;
     if (differ && !wish->any_quantity)
         return complain(QB_BAD_INPUT,
                         "%s holds %s, %s %s: not the same quantity; --any-quantity compares the numbers all "

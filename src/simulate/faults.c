@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "simulate/faults.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "io/scan/places.h"
 #include "simulate/detector.h"
 
 enum {
@@ -21,7 +23,7 @@ enum {
 };
 
 /* per_hundred: number of faults per 100 columns, at least two; 0: VALUE is their number, or the fault is one of the
- * beam. */
+ * beam. most: the largest VALUE; 0: VALUE is a file. */
 static const struct {
     const char *name;
     double most;
@@ -44,13 +46,26 @@ static const struct {
     [QB__FAULT_ZINGERS] = {"zingers", 0.01, 0, 0, 0},
     [QB__FAULT_BLANK] = {"blank", 0.5, 0, 0, 0},
     [QB__FAULT_PHASE] = {"phase", 100, 0, 0, 0},
+    [QB__FAULT_SHIFTS] = {"shifts", 0, 0, 0, 0},
 };
+
+static qb_status load_shifts(const char *from, qb__faults *f) {
+    char path[PATH_MAX];
+    const size_t length = strcspn(from, ",");
+    if (length == 0 || length >= sizeof path)
+        return qb__fail(QB_BAD_ARGUMENT, "--faults shifts=%.60s: give the file of --shifts", from);
+    qb__print(path, sizeof path, "%.*s", (int)length, from);
+    qb__free(f->shift);
+    const qb_status status = qb__alloc(f->views, sizeof *f->shift, &f->shift);
+    return status == QB_OK ? qb__shifts_load(path, f->views, f->shift) : status;
+}
 
 static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
     for (int i = 0; i < QB__FAULT_KINDS; i++) {
         const size_t length = strlen(kinds[i].name);
         char *end;
         if (strncmp(from, kinds[i].name, length) != 0 || from[length] != '=') continue;
+        if (kinds[i].most == 0) return load_shifts(from + length + 1, f);
         const double value = qb__strtod(from + length + 1, &end);
         const bool counted = kinds[i].narrowest > 0 && kinds[i].per_hundred == 0;
         if (end == from + length + 1 || (*end && *end != ',')) break;
@@ -62,7 +77,7 @@ static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
     }
     return qb__fail(QB_BAD_ARGUMENT,
                     "--faults %s: give KIND=VALUE of wide, partial, drifting, dead, flicker, tilt, fade, move, sway, "
-                    "scatter, smooth, distortion, collimator, zingers, blank or phase",
+                    "scatter, smooth, distortion, collimator, zingers, blank, phase or shifts",
                     text);
 }
 
@@ -125,6 +140,7 @@ qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t 
 
 void qb__faults_destroy(qb__faults *faults) {
     qb__free(faults->column);
+    qb__free(faults->shift);
     *faults = (qb__faults){0};
 }
 

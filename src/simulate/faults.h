@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "quickbeam/status.h"
+#include "quickbeam/geometry.h"
 
 /* Faults of a detector and its beam that flats do not show, unless flats are taken at several times: factors on the
  * transmission of a view, and scatter, which is added. The kinds are the rows of a table in faults.c. The seed decides
@@ -28,6 +28,7 @@ enum {
     QB__FAULT_ZINGERS,
     QB__FAULT_BLANK,
     QB__FAULT_PHASE,
+    QB__FAULT_SHIFTS,
     QB__FAULT_KINDS
 };
 
@@ -42,14 +43,19 @@ typedef struct qb__faults {
     uint64_t seed;
     double amount[QB__FAULT_KINDS];
     qb__fault_column *column; /* [columns]; NULL: no faults */
+    double (*shift)[3];       /* [views] columns, rows and degrees by which an image is moved; NULL: none is */
 } qb__faults;
 
-/* text: KIND=VALUE[,KIND=VALUE...]; NULL: none. Destroy also after a failure. QB_BAD_ARGUMENT with what is wrong. */
+/* text: KIND=VALUE[,KIND=VALUE...]; NULL: none. Destroy also after a failure. QB_BAD_ARGUMENT with what is wrong;
+ * QB_BAD_INPUT for the file of `shifts`. */
 qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t columns, uint64_t seed,
                             qb__faults *faults);
 void qb__faults_destroy(qb__faults *faults);
 /* True if there are faults of whole views, which are applied before those of rows. */
 bool qb__faults_of_views(const qb__faults *faults);
+/* Moves the detector so that it sees the image of a view moved, as a file of --shifts says. Exact: no number is
+ * interpolated. */
+void qb__faults_move(const qb__faults *faults, size_t view, qb_view *at);
 /* view[row][column]; scratch: one view with an additional column. */
 void qb__faults_apply_view(const qb__faults *faults, double *view, double *scratch);
 /* Multiply a row of a view. The result depends only on the arguments: any thread, any order. */

@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults of a whole view: phase-contrast edges, scatter, and distortion. */
+/* Faults of a whole view: movements, phase-contrast edges, scatter, and distortion. */
 #include <math.h>
 #include <string.h>
 
+#include "geometry/vector.h"
 #include "simulate/faults.h"
 
 bool qb__faults_of_views(const qb__faults *f) {
     return f->amount[QB__FAULT_PHASE] > 0 || f->amount[QB__FAULT_SMOOTH] > 0 || f->amount[QB__FAULT_DISTORTION] > 0;
+}
+
+/* The pixel (c, r) sees what belongs to the place middle + R^-1 ((c, r) - shift - middle) of the image that has not moved
+ * (io/scan/places.h). R turns the x axis (columns) towards the y axis (rows); r counts |v| / |u| columns. */
+void qb__faults_move(const qb__faults *f, size_t view, qb_view *at) {
+    if (!f->shift) return;
+    const double *s = f->shift[view], turn = s[2] * M_PI / 180, cosine = cos(turn), sine = sin(turn);
+    const double aspect = qb__norm(at->v) / qb__norm(at->u);
+    const double middle[2] = {((double)f->columns - 1) / 2, ((double)f->rows - 1) / 2};
+    const double x = -s[0] - middle[0], y = -s[1] - middle[1]; /* of pixel (0, 0), from the middle */
+    for (int k = 0; k < 3; k++) {
+        const double u = cosine * at->u[k] - sine / aspect * at->v[k], v = sine * aspect * at->u[k] + cosine * at->v[k];
+        at->detector[k] += middle[0] * at->u[k] + middle[1] * at->v[k] + x * u + y * v;
+        at->u[k] = u, at->v[k] = v;
+    }
 }
 
 /* The inverse of --paganin's generalised filter with a length of L pixels: t - (L / 2 pi)^2 Laplacian t. */

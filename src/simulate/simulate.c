@@ -49,9 +49,9 @@ static void expose_band(void *context, size_t task, int worker) {
     size_t view = task / e->bands, row = task % e->bands * e->band, end = row_end(e, row);
     size_t columns = s->columns;
     double *line = (double *)(e->scratch + (size_t)worker * e->scratch_bytes);
-    qb__phantom_project(&s->phantom, &s->geometry, e->first + view, row, end, line, line + e->band * columns);
+    qb__phantom_project(&s->phantom, &s->exposed, e->first + view, row, end, line, line + e->band * columns);
     if (s->polychromatic.both)
-        qb__polychromatic_apply_two(&s->polychromatic, &s->geometry, e->first + view, row, end, line,
+        qb__polychromatic_apply_two(&s->polychromatic, &s->exposed, e->first + view, row, end, line,
                                     line + e->band * columns, line + 2 * e->band * columns);
     else
         qb__polychromatic_apply(&s->polychromatic, (end - row) * columns, line);

@@ -28,6 +28,7 @@ typedef struct qb__simulation {
     bool plain;     /* the geometry is an ideal circle or parallel beam */
     double *angles; /* [views] radians */
     qb_geometry geometry;
+    qb_geometry exposed; /* with the movements of --faults shifts; owns its views if there are some, and nothing else */
     qb_grid grid;
     qb__phantom phantom;
     qb__detector detector;

@@ -58,7 +58,8 @@ const qb_param qb_simulate_params[] = {
         "gain errors of columns (wide, partial, drifting), numbers of columns (dead, flicker), "
         "changes of the beam until the last view (tilt, fade, move: pixels), stripes in it (sway: pixels), scatter "
         "(share of the beam, even or smooth), distortion (at the corners), collimator (columns at both ends), zingers "
-        "(share of pixels), blank (share of views), phase (fringes of a length in pixels)",
+        "(share of pixels), blank (share of views), phase (fringes of a length in pixels), shifts (a file of "
+        "movements, U V [TURN] a view)",
         0),
     ROW(spectrum, "spectrum", QB_PARAM_TEXT, "MATERIAL[+DENSE],KV[,FILTER:MM,at:KEV]", NULL, NULL, 0, 0,
         "a phantom of that material (water, pmma, bone, c, al, ti, fe, cu, sn) under a tube's whole spectrum; its "

@@ -78,6 +78,17 @@ static qb_status cut(qb__simulation *s, const qb_env *env) {
     return status;
 }
 
+static qb_status move_views(qb__simulation *s) {
+    s->exposed = s->geometry;
+    if (!s->faults.shift) return QB_OK;
+    qb_status status = qb__alloc(s->views, sizeof *s->exposed.view, &s->exposed.view);
+    for (size_t i = 0; i < s->views && status == QB_OK; i++) {
+        s->exposed.view[i] = s->geometry.view[i];
+        qb__faults_move(&s->faults, i, &s->exposed.view[i]);
+    }
+    return status;
+}
+
 /* Check the options against each other and fill in those that were not given. Destroy also after a failure. */
 static qb_status make_plan(const char *phantom, const qb_simulate_options *options, const qb_env *env,
                            qb__simulation *s) {
@@ -92,13 +103,14 @@ static qb_status make_plan(const char *phantom, const qb_simulate_options *optio
     s->flat_series = qb__larger(1, (size_t)options->flat_series);
     qb__inputs_begin(&s->inputs);
     status = qb__simulate_place(s, options, env);
+    if (status == QB_OK) status = qb__faults_create(options->faults, s->views, s->rows, s->columns, seed, &s->faults);
     qb__inputs_end(&s->inputs);
     if (status == QB_OK) status = check_outputs(s, env);
     if (status != QB_OK) goto out;
     QB__TRY(qb__phantom_create(phantom, &s->grid, options->attenuation, seed, &s->phantom));
     QB__TRY(qb__simulate_check_sources(s));
     QB__TRY(qb__detector_create(s->rows, s->columns, options->photons, options->rings, seed, &s->detector));
-    QB__TRY(qb__faults_create(options->faults, s->views, s->rows, s->columns, seed, &s->faults));
+    QB__TRY(move_views(s));
     QB__TRY(qb__polychromatic_create(options->spectrum, options->attenuation, &s->phantom, &s->polychromatic));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &s->pool));
     QB__TRY(cut(s, env));
@@ -111,6 +123,7 @@ void qb__simulation_destroy(qb__simulation *s) {
     qb__publication_abort(s->set);
     qb__pool_destroy(s->pool);
     qb__detector_destroy(&s->detector);
+    if (s->faults.shift) qb__free(s->exposed.view);
     qb__faults_destroy(&s->faults);
     qb__polychromatic_destroy(&s->polychromatic);
     qb_geometry_destroy(&s->geometry);

@@ -134,6 +134,27 @@ def test_distortion(tmp_path):
     assert left < 0.1 * before and before > 0.1, (left, before)
 
 
+@pytest.mark.parametrize("beam", [["--pixel-size", 1], ["--pixel-size", "1,1.5", "--geometry", "cone", "--sod", 400, "--sdd", 600]], ids=["parallel", "cone"])
+def test_shifts(tmp_path, beam):
+    """By whole pixels the numbers lie elsewhere, exactly; by parts of one and turned, --shifts with the same file takes them back."""
+    same, random = ["simulate", "spheres", "--detector", "96,64", "--views", 12, "--seed", 2, *beam], np.random.default_rng(1)
+    ideal = values(tmp_path, scan=same)
+    whole = random.integers(-4, 5, (12, 2))
+    np.savetxt(tmp_path / "whole.txt", whole, fmt="%d")
+    np.savetxt(tmp_path / "parts.txt", np.c_[random.uniform(-4, 4, (12, 2)), random.uniform(-2, 2, 12)])
+    seen = values(tmp_path, "--faults", "fade=0.5,shifts=whole.txt", scan=same)
+    back = np.stack([np.roll(view, (-v, -u), (0, 1)) for view, (u, v) in zip(seen, whole)]) / (1 - 0.5 * np.linspace(0, 1, 12))[:, None, None]
+    inner = np.s_[:, 6:-6, 6:-6]
+    assert np.allclose(back[inner], ideal[inner], atol=2e-6) and not np.allclose(seen[inner], ideal[inner], atol=0.1)
+    seen = values(tmp_path, "--faults", "shifts=parts.txt", scan=same)
+    qb("convert", "s.h5", "--shifts", "parts.txt", "-o", "p.npy", cwd=tmp_path)
+    left, before = (np.linalg.norm((np.log(ideal) + p)[inner]) / np.linalg.norm(np.log(ideal)[inner]) for p in (np.load(tmp_path / "p.npy"), -np.log(seen)))
+    assert left < 0.1 * before < 0.1, (left, before)
+    (tmp_path / "few.txt").write_text("1 2\n")
+    fails(3, *same, "-o", "x.h5", "--faults", "shifts=few.txt", says=["few.txt", "12 views"], cwd=tmp_path)
+    fails(2, *same, "-o", "x.h5", "--faults", "shifts=", says=["--shifts"], cwd=tmp_path)
+
+
 def test_a_collimator(tmp_path):
     """Columns that blades cover are dark in flats, too: they were not measured, and an object between the blades is as it was."""
     same = ["--detector", "96,4", "--views", 120, "--size", "50,50,4", "--photons", 1e5, "--seed", 2]

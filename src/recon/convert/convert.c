@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb convert: a scan's line integrals into a file of another kind or an array, views at a time. */
+/* qb convert of a scan: writes the line integrals to a file of another kind or to an array, some views at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -78,13 +78,14 @@ typedef struct conversion {
     qb__prep_counts *counts; /* [thread] */
     qb__publication *set;
     qb_writer *writer;
-    size_t block, first; /* views at a time; the first of those in hand */
+    size_t block, first; /* number of views at a time; first view of the current block */
     char *raw;
-    float *lines;         /* [view][row][column] */
-    double mu;            /* 1/mm of the material whose thickness is written; 1: line integrals are */
+    float *lines; /* [view][row][column] */
+    /* attenuation in 1/mm of the material whose thickness is written; 1: line integrals are written */
+    double mu;
     qb__pairing *pairing; /* NULL: views are written as they are */
     float *joined;        /* [view][row][column] output of the pairing */
-    double axis;          /* column of the axis as the file states it; NAN: it does not, or there is none */
+    double axis;          /* column of the axis that the output file states; NAN: it states none */
     char *report;
 } conversion;
 
@@ -134,7 +135,7 @@ static const char *usual_axis(const conversion *c, const qb_env *env) {
     return "middle";
 }
 
-/* Columns from the middle to the axis. */
+/* Find the axis, as columns from the middle of the detector. */
 static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *stack) {
     const qb_scan_info *info = c->info;
     const double last = (double)info->columns - 1, middle = last / 2;
@@ -165,7 +166,7 @@ static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *sta
                     qb__column_whole(info, 0), qb__column_whole(info, last));
 }
 
-/* The column that --half-turn turns about, of what is read; NAN: none is given. */
+/* Column about which --half-turn pairs the views, on the detector as read; NAN: none is given. */
 static double asked_axis(const conversion *c) {
     const char *text = c->options->center;
     const double last = (double)c->info->columns - 1;
@@ -203,8 +204,9 @@ static qb_status check(const conversion *c, const qb_env *env) {
 static qb_status cut(conversion *c, const qb_env *env) {
     enum { AMPLE = 64 << 20 };
     const size_t pixels = c->info->rows * c->info->columns,
-                 joined = c->options->stitch || c->options->half_turn ? 2 * sizeof(float) : 0, /* twice as wide */
-        each = pixels * (sizeof(float) + joined + qb_dtype_size(c->info->dtype));
+                 /* the result is up to twice as wide */
+        joined = c->options->stitch || c->options->half_turn ? 2 * sizeof(float) : 0,
+                 each = pixels * (sizeof(float) + joined + qb_dtype_size(c->info->dtype));
     const qb__held held = {.threads = qb__pool_threads(c->pool),
                            .scan = c->info,
                            .prepared = qb__prepare_bytes(c->info, c->prep, c->info->rows) + qb__phase_bytes(c->phase)};
@@ -282,7 +284,7 @@ out:
     return status;
 }
 
-/* Provenance: what was done to the values, and the command that repeats it. */
+/* Write the provenance: what was done to the values, and the command that repeats it. */
 static qb_status finish(conversion *c, const qb_env *env) {
     qb__json_forget();
     cJSON *root = qb__provenance_begin(c->command ? c->command : "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb convert of a volume: into a file of another kind, some images at a time, numbers as they are, or in another
- * type. */
+/* qb convert of a volume: writes it to a file of another kind, some images at a time. Values are copied as stored, or
+ * converted to another type. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static qb_status cut(conversion *c, const qb_env *env) {
     const size_t fit = qb__smaller((cap - held) / 2, AMPLE) / image;
     c->block = fit >= each ? fit - fit % each : qb__larger(fit, 1);
     c->block = qb__smaller(c->block, s->shape[0]);
-    const size_t gap = 64; /* between stored and converted images */
+    const size_t gap = 64; /* bytes between stored and converted images */
     return qb__alloc(c->block * image + gap, 1, &c->images);
 }
 
@@ -141,7 +141,7 @@ static bool is_done(const conversion *c, size_t first, size_t end) {
     return c->keep.done && qb__keep_has(&c->keep, first, end);
 }
 
-/* Images first..end-1 are all done, or all not. */
+/* End of the run of images from `first` on that are all done, or all not done. */
 static size_t end_of_run(const conversion *c, size_t first, bool done) {
     size_t end = first + 1;
     while (end < c->stack.shape[0] && end - first < c->block && is_done(c, end, end + 1) == done) end++;
@@ -197,7 +197,7 @@ static bool differ(const double a[3], const double b[3], double unit) {
     return false;
 }
 
-/* The file is read back; its words say what did not come along. */
+/* Read the output file back, and report which texts of the input it does not hold. */
 static qb_status find_lost(const conversion *c, cJSON *lost) {
     const qb__source *a = c->source;
     qb__source *b;

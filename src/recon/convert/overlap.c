@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-/* Match of a's last `wide` columns with b's first, over all sampled lines: 1 is perfect. */
+/* Match of the last `wide` columns of a with the first ones of b, over all sampled lines: 1 is perfect. */
 static double fit_of(const float *a, const float *b, size_t lines, size_t columns, size_t other, size_t wide) {
     double sa = 0, sb = 0, saa = 0, sbb = 0, sab = 0;
     const double n = (double)(lines * wide);
@@ -17,7 +17,7 @@ static double fit_of(const float *a, const float *b, size_t lines, size_t column
     return va > 0 && vb > 0 && both > 0 ? 1 - apart / both : -1;
 }
 
-/* Sampled views and rows of both. */
+/* Number of views and rows of each scan that are compared. */
 enum { LOOK_VIEWS = 12, LOOK_ROWS = 12 };
 
 static qb_status look(qb_scan *scan, const qb__prepare *prepare, float *lines) {

@@ -5,8 +5,8 @@
 #include "io/scan/scan.h"
 #include "prep/prepare.h"
 
-/* Number of columns that two cameras share, the second being to the right: where line integrals of some views and rows
- * agree best. QB_BAD_INPUT if they agree nowhere. */
+/* Find the number of columns that two cameras share, if the second camera is on the right: the number with which line
+ * integrals of some views and rows agree best. QB_BAD_INPUT if they agree for no number. */
 qb_status qb__overlap_find(qb_scan *first, const qb__prepare *first_prepared, qb_scan *second,
                            const qb__prepare *second_prepared, double *overlap);
 

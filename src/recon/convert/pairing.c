@@ -14,7 +14,7 @@
 #include "recon/convert/overlap.h"
 
 struct qb__pairing {
-    qb_scan *a, *b; /* b is a with --half-turn */
+    qb_scan *a, *b; /* the two scans; with --half-turn, b is a */
     const qb__prepare *prepared[2];
     qb_scan *opened; /* the opened scan b, with --stitch */
     qb__phase *phase;
@@ -22,15 +22,15 @@ struct qb__pairing {
     const qb_scan_info *info; /* description of scan a */
     bool half;
     size_t views, columns, other; /* size of the result; columns of b */
-    double shift;                 /* a's column 0 is column `shift`, a whole number, of the result */
+    double shift;                 /* a's column 0 is this column of the result, a whole number */
     double place, sense;          /* b's column k is column place + sense k of the result */
     qb__resampler *resampler;
-    double *column;  /* [columns] column of b there */
-    double *row;     /* [columns] 0 */
-    double *weight;  /* [columns] weight of b: 1 where only b measured, 0 where only a did */
-    double *partner; /* [views] the view of b, between two views */
+    double *column;  /* [columns] column of b for each column of the result */
+    double *row;     /* [columns] zeros: rows for the resampler */
+    double *weight;  /* [columns] weight of b: 1 where only b measured, 0 where only a measured */
+    double *partner; /* [views] position of the opposite view of b, between two of its views */
     char text[240];
-    float *near; /* [2][rows][stride] of b, for the current view */
+    float *near; /* [2][rows][stride] two views of b around the current position */
     char *raw;
 };
 
@@ -38,7 +38,7 @@ struct qb__pairing {
 
 static size_t stride_of(const qb__pairing *p) { return qb__round_up(p->other + 2 * QB__RESAMPLE_EDGE, 16); }
 
-/* Where a and b begin and end, in columns of the result. */
+/* Find the weight of b in each column, from the columns of the result at which a and b begin and end. */
 static qb_status weigh(qb__pairing *p) {
     const double a0 = p->shift, a1 = p->shift + (double)p->info->columns - 1, end = (double)p->other - 1,
                  b0 = fmin(p->place, p->place + p->sense * end), b1 = fmax(p->place, p->place + p->sense * end),
@@ -61,7 +61,7 @@ out:
 typedef struct making {
     const qb__pairing *p;
     const float *lines;
-    double between; /* weight of b's second view */
+    double between; /* weight of the second of the two views of b */
     float *out;
 } making;
 
@@ -86,11 +86,11 @@ static void make_row(void *context, size_t row, int worker) {
     }
 }
 
-/* Lines of one of b's views, each with margins for the resampler. */
+/* Read the lines of one view of b, each with margins for the resampler. */
 static qb_status read_view(qb__pairing *p, size_t view, float *near) {
     const size_t rows = p->info->rows, stride = stride_of(p);
     const qb_dtype dtype = qb_scan_describe(p->b)->dtype;
-    qb__prep_counts counts = {0}; /* not reported: the counts of the first camera are */
+    qb__prep_counts counts = {0}; /* not reported: only the counts of the first camera are */
     const qb_status status = qb_scan_read(p->b, view, view + 1, 0, rows, p->raw);
     for (size_t r = 0; status == QB_OK && r < rows; r++)
         qb__prepare_view(p->prepared[1], view, r, 1, p->raw + r * p->other * qb_dtype_size(dtype),
@@ -118,7 +118,7 @@ out:
 
 /* ---- half a turn later ---- */
 
-/* Views of the first half turn, and the positions of their opposites among the other views. */
+/* Find the views of the first half turn, and the positions of their opposite views. */
 static qb_status find_partners(qb__pairing *p) {
     const double *t = p->info->angles, turn = 2 * M_PI, degrees = 180 / M_PI;
     const size_t n = p->info->views;

@@ -44,12 +44,12 @@ size_t qb__revalue_bytes(const qb__revalue *r) {
     return r->used ? r->pixels * (sizeof(float) + qb_dtype_size(r->to)) : 0;
 }
 
-/* Buffers of a block: the floats, and the result. */
+/* Conversion of a block of images: floats, then the result. */
 typedef struct sweep {
     qb__revalue *revalue;
     const char *stored;
     float *values;
-    char *made; /* NULL: only values */
+    char *made; /* the result; NULL: only the range of values is looked for */
     _Atomic uint64_t outside;
 } sweep;
 
@@ -68,7 +68,7 @@ static qb_status convert_image(void *context, size_t image, size_t worker) {
     return QB_OK;
 }
 
-/* Stored images, then floats, then the result, each at a multiple of 64 bytes. */
+/* Start of the floats. The buffer holds stored images, then floats, then the result, each at a multiple of 64 bytes. */
 static float *floats_behind(const qb__revalue *r, size_t count, char *images) {
     return (float *)(images + qb__round_up(count * r->pixels * qb_dtype_size(r->from), 64));
 }
@@ -111,7 +111,7 @@ void qb__revalue_report(const qb__revalue *r, double all, cJSON *report, const q
     if (!r->used || r->to == QB_F32) return;
     cJSON_AddNumberToObject(report, "clamped_values", (double)r->outside);
     if (!r->outside) return;
-    /* An automatic range clips a few values by intent. */
+    /* An automatic range clips a few values on purpose. */
     const bool meant = !r->given && (double)r->outside < 1e-3 * all;
     if (!qb_dtype_is_float(r->to)) qb__print(limits, sizeof limits, "%g..%g", r->low, r->high);
     qb__log(env, meant ? QB_LOG_INFO : QB_LOG_WARNING,

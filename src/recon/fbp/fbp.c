@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb fbp: a row of its own, and who can compute it. */
+/* qb fbp: the method's row and its engines. */
 #include "base/hash.h"
 #include "base/status.h"
 #include "recon/fbp/fbp.h"
@@ -10,7 +10,7 @@ static qb_status report_axis(void *plan, cJSON *report, qb__publication *set) {
     return QB_OK;
 }
 
-/* Rows that are level, and the axis in them: found, asked for, or a file's. */
+/* Hash of the positions of rows and the axis, whether the axis was found, given, or read from a file. */
 static uint64_t layout(const qb__fbp *fbp) {
     const size_t views = fbp->info->views;
     const double numbers[] = {fbp->pixel, fbp->zero, (double)fbp->first_row, (double)fbp->step, (double)fbp->width};
@@ -59,7 +59,8 @@ qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_o
     QB__NEED(scan);
     QB__NEED(job);
     const qb__request request = {.scan = scan,
-                                 .more = options ? options->geometry : NULL, /* then angles need not be known */
+                                 /* with a geometry file the scan may lack angles */
+                                 .more = options ? options->geometry : NULL,
                                  .prep = prep,
                                  .options = options,
                                  .output = output,

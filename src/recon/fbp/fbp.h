@@ -39,9 +39,9 @@ typedef struct qb__fbp {
     qb__grid_region region; /* `grid` is that part of region.whole, to which the problem's coordinates belong */
     size_t first_row, step; /* slice i comes from detector row first_row + i * step */
     double pixel, pixel_v;  /* mm along columns and rows, or 1 when unknown */
-    float *weights;         /* [view] angular weights, times the scale of the output */
+    float *weights;         /* [view] angular weight times the scale of the output */
     float *largest;         /* [lanes] upper limit of the filtered values of a slice; NULL = unknown */
-    qb__half_fan fan;       /* half fan: a full turn with the axis near one side */
+    qb__half_fan fan;       /* half acquisition: a full turn with the axis near one side */
     size_t width;           /* columns of a filtered row: those of the detector and the added ones */
     qb__bp_parallel_problem problem;
     const qb__bp_parallel_variant *variant; /* CPU kernel; single slices are always computed on the CPU */
@@ -50,10 +50,10 @@ typedef struct qb__fbp {
     /* the axis */
     double center;        /* column of the axis in the detector's middle row; NAN until it is found */
     bool found;           /* the axis was found by a search */
-    double *ax, *ay, *h0; /* [view] */
+    double *ax, *ay, *h0; /* [view] column of voxel (x, y) is ax x + ay y + h0 */
     float *share;         /* [columns] weight of a column; NULL = 1 */
-    qb__turn turn;        /* the views of a full turn with gaps and the axis near one side */
-    float *view_share;    /* [view][columns] weights for such a turn, with share NULL; else NULL */
+    qb__turn turn;        /* angles and gaps of such a turn */
+    float *view_share;    /* [view][columns] weights for such a turn with gaps; `share` is NULL then; else NULL */
 
     /* detector roll (fbp_roll.c) */
     qb__roll roll; /* maps = 0: no roll */
@@ -69,7 +69,7 @@ typedef struct qb__fbp {
     char redundancy[320]; /* text of qb__fbp_redundancy */
 } qb__fbp;
 
-/* The plan of a job; NULL: another method. */
+/* The plan of a job; NULL if the job belongs to another method. */
 const qb__fbp *qb__fbp_of(const qb_job *job);
 
 /* ---- rows of the method's table ---- */
@@ -79,12 +79,13 @@ void qb__fbp_release(void *plan);
 /* fbp_read.c */
 void qb__fbp_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
 int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
-/* Read rows for several chunks at once, as many as `left` bytes hold: sets their number, returns their bytes. */
+/* Read rows for several chunks at once, as many as fit into `left` bytes. Sets the number of rows, and returns their
+ * bytes. */
 size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
 void qb__fbp_close(void *plan, bool named);
-/* fbp_grid.c: set the CPU's kernel; set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write the
- * struct. */
+/* fbp_grid.c: set the CPU's kernel, and set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write
+ * the struct. */
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
 void qb__fbp_take_axis(qb__fbp *fbp, double column);
 /* Text for the plan about rays that are measured twice; "" if there are none. Lives as long as the plan. */
@@ -98,7 +99,7 @@ qb_status qb__fbp_transpose(void *plan, const qb__transposing *t);
 
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk);
 size_t qb__fbp_chunk_row(const qb__fbp *fbp, size_t chunk); /* detector row of its first slice */
-size_t qb__fbp_raw_row(const qb__fbp *fbp);                 /* bytes */
+size_t qb__fbp_raw_row(const qb__fbp *fbp);                 /* bytes of a detector row as stored */
 /* Floats from one filtered row to the next: a multiple of 64 bytes. */
 size_t qb__fbp_row_stride(const qb__fbp *fbp);
 /* First slice of part `part` of a chunk with `slices` that is divided into `parts`. */
@@ -136,13 +137,13 @@ void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size);
 
 /* ---- single slices on the CPU (fbp_slice.c) ---- */
 
-/* As users count it: of the whole unbinned detector, in its middle row. */
+/* Convert a column to the number that users see: of the whole unbinned detector, in its middle row. */
 double qb__fbp_column(const qb__fbp *fbp, double column);
 /* The range of integers from the middle slice, if no option gives it. */
 qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high);
-size_t qb__fbp_range_bytes(const void *plan); /* memory for it */
+size_t qb__fbp_range_bytes(const void *plan); /* bytes that qb__fbp_range() needs */
 
-/* The question for the planner, for the CPU; a device engine adds itself. */
+/* The question to the planner for the CPU; a device engine adds its device. */
 qb__question qb__fbp_question(const qb__fbp *fbp);
 
 extern const qb__engine qb__fbp_cpu, qb__fbp_device,

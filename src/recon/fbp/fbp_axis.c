@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rotation axis: search, application, and consequences of an axis near one side. */
+/* The rotation axis: the search for it, its use, and what an axis near one side changes. */
 #include <math.h>
 #include <stdio.h>
 
@@ -64,8 +64,8 @@ static qb_status find(qb__fbp *fbp, const qb_env *env, cJSON *report) {
     return status;
 }
 
-/* When a searched axis is known, rows may have to be wider for it; then they, the default grid, and all that depends on
- * their size are decided again. */
+/* Search for the axis. If it is found near one side, rows must be wider; then the default grid and all that depends on
+ * its size are decided again. */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew) {
     qb__fbp *fbp = plan;
     if (isnan(fbp->center)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU as an engine: filter (prepares, filters and packs), back-project. */
+/* The CPU as an engine. The filter stage prepares, filters and packs rows; the back-projection stage adds them to
+ * slices. */
 #include "recon/fbp/fbp_cpu.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static unsigned lanes_for(const qb__fbp *fbp, size_t slices) {
 
 static size_t rows_bytes(const qb__fbp *fbp, size_t slices) { return slices * qb__fbp_row_stride(fbp) * sizeof(float); }
 
-/* The rows of one view, then scratch of the filter; or scratch of a tile. */
+/* Scratch of a thread: the rows of one view and scratch of the filter, or scratch of a tile. */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices) {
     size_t filter = rows_bytes(fbp, slices) + qb__filter_scratch(fbp->filter);
     if (fbp->roll.maps) filter += qb__rolled_rows_scratch(&fbp->rolled, (slices - 1) * fbp->step + 1);
@@ -74,7 +75,7 @@ void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_
     fbp->variant->pack(&fbp->problem, view, lanes, (unsigned)slices, rows, stride, block);
 }
 
-/* Tiles of the whole grid that overlap the region. */
+/* Number of tiles of the whole grid, along axis i, that overlap the region. */
 static size_t tiles_along(const qb__fbp *fbp, int i) {
     const size_t tile = fbp->variant->tile, first = fbp->region.first[i];
     return qb__ceil_div(first + fbp->grid.n[i], tile) - first / tile;
@@ -82,7 +83,8 @@ static size_t tiles_along(const qb__fbp *fbp, int i) {
 
 size_t qb__fbp_tiles(const qb__fbp *fbp) { return tiles_along(fbp, 0) * tiles_along(fbp, 1); }
 
-/* The part of a tile in the region, for a kernel that begins at tiles: [y0, y1) x [x0, x1) of the whole grid. */
+/* Compute the part of a tile that lies in the region, with a kernel that starts at tiles: [y0, y1) x [x0, x1) of the
+ * whole grid. */
 static void run_aligned(const qb__fbp *fbp, const void *packed, const size_t from[2], const size_t to[2], float *slab,
                         char *scratch) {
     float made[MOST_TILE * MOST_TILE];
@@ -117,7 +119,7 @@ void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *
 typedef struct on_cpu {
     const qb__fbp *fbp;
     const qb__variant *instead_of; /* a kernel for which memory is missing; NULL: none */
-    const qb__running *run;        /* while running */
+    const qb__running *run;        /* set while running */
 } on_cpu;
 
 static qb_status make_offer(const qb__fbp *fbp, const qb__variant *instead_of, qb__offer *offer) {
@@ -128,7 +130,8 @@ static qb_status make_offer(const qb__fbp *fbp, const qb__variant *instead_of, q
     if (status != QB_OK) return status;
     *cpu = (on_cpu){.fbp = fbp, .instead_of = instead_of};
     offer->state = cpu;
-    /* Two buffers let stages overlap; but storage chunks are read again for every slab that needs a part of them. */
+    /* Two buffers per ring let stages overlap. But storage chunks of several rows are read again for every slab that
+     * needs a part of them, so fewer slabs may be faster. */
     offer->timed = fbp->info->chunk_rows <= 1;
     offer->space = (qb__cut_space){.slices = slices,
                                    .views = fbp->info->views,
@@ -139,7 +142,8 @@ static qb_status make_offer(const qb__fbp *fbp, const qb__variant *instead_of, q
     return QB_OK;
 }
 
-/* The plan's variant is also used for single slices; it may process fewer than asked for. */
+/* Offer chunks of many slices. The plan's variant also computes single slices, and may process fewer slices than asked
+ * for. */
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     (void)task, (void)env;
     const qb__question question = qb__fbp_question(plan);
@@ -148,7 +152,8 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     return status == QB_OK ? make_offer(plan, NULL, offer) : status;
 }
 
-/* As for a single slice; nothing if a kernel was named, or if it is the usual one. */
+/* Offer single slices with the best kernel for one slice. No offer if the user named a kernel, or if that kernel is the
+ * usual one. */
 static qb_status decide_single(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     (void)task, (void)env;
     qb__fbp *fbp = plan;
@@ -167,18 +172,19 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return (qb__room){.scratch = qb__fbp_scratch(((on_cpu *)state)->fbp, cut->slices)};
 }
 
-/* In one thread. */
+/* Seconds to filter, in one thread. */
 static double filter_seconds(const qb__fbp *fbp, size_t slices) {
     return (double)qb__filter_length(fbp->filter) * (double)slices * (double)fbp->info->views /
            qb__rate(QB__RATE_FILTER, 0.4e9);
 }
 
-/* Work per pixel and view is shared by the vectors of its slices. */
+/* Relative time of an update with so few lanes. The work per pixel and view is shared by the vectors of its slices. */
 static double narrow(const qb__variant *variant, double lanes) {
     return variant->step ? 1 + 0.3 * variant->step / lanes : 1;
 }
 
-/* Factor of all updates for lanes without a slice: rates are those of 64 slices. */
+/* Seconds to back-project, in one thread. Lanes without a slice cost as much as others. Rates of kernels hold for 64
+ * slices. */
 static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
     enum { USUAL = 64 };
     const qb__variant *variant = &fbp->variant->head;
@@ -187,7 +193,7 @@ static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
     return updates / qb__speed(variant) * narrow(variant, lanes) / narrow(variant, usual);
 }
 
-/* Rows of a task. A row takes some microseconds, not much more than starting a task. */
+/* Number of rows per filtering task. A row takes some microseconds, not much more than starting a task. */
 static size_t filter_views(const qb__fbp *fbp, size_t chunk) {
     return qb__fbp_chunk_slices(fbp, chunk) < 4 ? 3 * FILTER_VIEWS : FILTER_VIEWS;
 }

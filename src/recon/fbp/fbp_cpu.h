@@ -4,7 +4,7 @@
 
 #include "recon/fbp/fbp.h"
 
-/* Filtering view by view and back-projection tile by tile on the CPU, for a chunk or a single slice. */
+/* Functions that filter view by view and back-project tile by tile on the CPU, for a chunk or a single slice. */
 
 /* Bytes of scratch per thread; bytes of packed sinograms. */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices);

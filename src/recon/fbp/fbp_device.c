@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What devices do with a chunk, and the slots that it passes through. */
+/* The stages in which devices process a chunk, and their slots. */
 #include "recon/fbp/fbp_device.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@ size_t qb__fbp_share(const qb__fbp_devices *gpu, size_t slices, size_t p, size_t
 
 enum { UP, COMPUTE, DOWN };
 
-/* Wait for the queue of every part, after a failure as well: what is still on its way uses buffers
- * that are about to go. The first failure's words stay. */
+/* Wait for the queue of every part, also after a failure, because running transfers use buffers that will be released.
+ * The message of the first failure is kept. */
 static qb_status finish(const qb__fbp_devices *gpu, qb_status status, int which) {
     char said[1024];
     if (status != QB_OK) snprintf(said, sizeof said, "%s", qb_detail());
@@ -54,11 +54,11 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
     return finish(gpu, status, UP);
 }
 
-/* What a part has to do of a chunk. */
+/* The work of a part of a chunk. */
 typedef struct work {
     qb__fbp_part *part;
     qb__device_rows raw;
-    unsigned slices; /* 0 = nothing */
+    unsigned slices; /* 0 = this part has no slice of the chunk */
     size_t row0;
 } work;
 
@@ -66,7 +66,7 @@ static work work_of(qb__fbp_devices *gpu, size_t chunk, size_t p, const qb__fbp_
     const qb__fbp *fbp = gpu->fbp;
     size_t columns = fbp->info->columns, first;
     size_t slices = qb__fbp_share(gpu, qb__fbp_chunk_slices(fbp, chunk), p, &first);
-    const bool by_slices = fbp->step > 1 || fbp->roll.maps; /* [slice][view][column] */
+    const bool by_slices = fbp->step > 1 || fbp->roll.maps; /* the layout is [slice][view][column] */
     if (gpu->kept.memory) {
         const size_t row = qb__fbp_chunk_row(fbp, chunk);
         return (work){.part = &gpu->part[p],
@@ -82,7 +82,7 @@ static work work_of(qb__fbp_devices *gpu, size_t chunk, size_t p, const qb__fbp_
                   .row0 = qb__fbp_chunk_row(fbp, chunk) - qb__prepare_first_row(gpu->run->prepare) + first * fbp->step};
 }
 
-/* A chunk's rows, by those above and below that came with it. */
+/* Correct the rows of a chunk by their neighbours, with the rows above and below that were uploaded with it. */
 static qb_status correct(const qb__fbp_devices *gpu, size_t chunk, const qb__fbp_slot *raw) {
     const qb__fbp *fbp = gpu->fbp;
     const qb__fbp_part *part = &gpu->part[0];
@@ -95,8 +95,7 @@ static qb_status correct(const qb__fbp_devices *gpu, size_t chunk, const qb__fbp
     return qb__near_rows_run(part->near, part->compute, &block, raw->memory[0], part->corrected);
 }
 
-/* Filtering that only measures is under way on all devices before anyone waits for what it finds.
- */
+/* The filtering that only measures the largest values runs on all devices before the first result is waited for. */
 static qb_status reconstruct_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     qb__fbp_devices *gpu = self;
@@ -150,7 +149,7 @@ static void destroy_slot(void *self, void *slot) {
 }
 
 static qb_status create_slot(void *self, size_t bytes, void **out) {
-    (void)bytes; /* none on the host */
+    (void)bytes; /* the slots use no host memory */
     const qb__fbp_ring *ring = self;
     const qb__fbp_devices *gpu = ring->gpu;
     qb__fbp_slot *slot;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Projections that are in the device's memory already: no way through the host. */
+/* Projections that are already in the device's memory: they do not pass through the host. */
 #include "io/scan/scan.h"
 #include "recon/fbp/fbp_device.h"
 

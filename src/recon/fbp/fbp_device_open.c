@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What devices hold while they run, and what they found when they have. */
+/* Opens what devices hold while they run, closes it, and reports their findings. */
 #include <stdio.h>
 
 #include "base/log.h"
@@ -8,8 +8,8 @@
 #include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
 
-/* Raw numbers are prepared there; rows that the CPU has resampled are line integrals already. In place, since a list of
- * macros points into itself. */
+/* Describe how raw numbers are prepared on the device; rows that the CPU has resampled are line integrals already. The
+ * struct is filled where it stays, because its list of macros points into itself. */
 static void describe_prep(const qb__fbp_devices *gpu, qb__device_prep *prep) {
     const qb__fbp *fbp = gpu->fbp;
     const qb__prep *steps = qb__prepare_steps(gpu->run->prepare);
@@ -70,7 +70,8 @@ out:
     return status;
 }
 
-/* Rows that are read ahead, or of which pixels are blanked, are corrected by the host. */
+/* Open the correction of rows by their neighbours. The host corrects rows that are read ahead, or that have blanked
+ * pixels. */
 static qb_status open_near(const qb__fbp_devices *gpu, qb__fbp_part *part) {
     const qb__neighbours *door = qb__prepare_neighbours(gpu->run->prepare);
     if (!gpu->near || !door || gpu->fbp->reader.cache || gpu->fbp->scan->blank) return QB_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which device and kernel a filtered back-projection takes, and in what chunks. */
+/* Choice of device, kernel and chunks for a filtered back-projection. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,21 +12,22 @@
 #include "recon/fbp/fbp_device.h"
 
 enum {
-    RING_BYTES = 1 << 30,   /* page-locked memory a ring's buffer may take: locking costs time */
-    BLOCK_BYTES = 64 << 20, /* filtered rows at a time: about what stays in L2 between two kernels */
+    RING_BYTES = 1 << 30, /* largest page-locked memory of a buffer, because locking takes time */
+    /* bytes of rows filtered at a time: about as much as stays in the L2 cache between two kernels */
+    BLOCK_BYTES = 64 << 20,
 };
 
-/* Largest values that nobody knows are measured while it runs, at the cost of filtering again at
- * most: little beside what half precision saves, so the choice goes as if they were known. A bound
- * that is known serves however loose it is: scaled to 2^12, halves keep their 11 bits down to
- * 2^-26 of it. Values of counts and transmissions as small as that come from transmissions so
- * near 1 that their own rounding to float is the larger error, so measuring would gain nothing. */
+/* Choose the kernel as if the largest filtered values were known. If they are unknown, they are measured during the
+ * run, at most by filtering again, which costs little compared with the gain of half precision. A known bound may be
+ * loose: scaled to 2^12, half floats keep their 11 bits down to 2^-26 of the bound. Smaller values of counts and
+ * transmissions come from transmissions so near 1 that their own rounding to float is the larger error, so measuring
+ * would not help. */
 static qb_status choose(qb__fbp_devices *gpu) {
     static const float some = 1;
     const qb__fbp *fbp = gpu->fbp;
     qb__question question = qb__fbp_question(fbp);
     gpu->problem = fbp->problem;
-    if (!gpu->problem.largest) gpu->problem.largest = &some; /* only that it is there is looked at */
+    if (!gpu->problem.largest) gpu->problem.largest = &some; /* the planner only tests whether it is NULL */
     question.problem = &gpu->problem;
     qb_status status = qb__device_pick_choose(&gpu->pick, &question);
     if (status != QB_OK) return status;
@@ -38,19 +39,19 @@ static qb_status choose(qb__fbp_devices *gpu) {
 static size_t filter_bytes(const qb__fbp_devices *gpu) {
     const qb__fbp *fbp = gpu->fbp;
     qb__filter_spectrum spectrum;
-    size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* rows that the fields hold */
+    size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* detector rows that the correction fields hold */
     qb__filter_describe(fbp->filter, &spectrum);
     return qb__device_filter_forecast(qb__device_info_of(gpu->part[0].device), &spectrum, QB__FILTER_AUTO,
                                       fbp->info->views, rows, qb__scan_modes(fbp->scan)) +
            (fbp->view_share ? fbp->info->views * fbp->info->columns * sizeof(float) : 0);
 }
 
-/* On the device, and as many on the host. */
+/* Bytes to measure the largest values: on the device, and the same on the host. */
 static size_t measure_bytes(const qb__fbp_devices *gpu, size_t slices) {
     return gpu->measure ? qb__rows_largest_bytes(gpu->fbp->info->views, (unsigned)slices) : 0;
 }
 
-/* The back-projection's tables, and a packed pass. */
+/* Bytes of the back-projection's tables and of a packed pass. */
 static size_t kernel_bytes(const qb__fbp_devices *gpu, size_t slices) {
     const qb__choice *choice = &gpu->pick.choice;
     const qb__bp_parallel_problem *problem = &gpu->fbp->problem;
@@ -60,7 +61,7 @@ static size_t kernel_bytes(const qb__fbp_devices *gpu, size_t slices) {
            variant->packed_bytes(problem, padded, choice->values);
 }
 
-/* Slices of a device's own. */
+/* Number of slices of a chunk that one device computes. */
 static size_t slices_of(const qb__fbp_devices *gpu, const qb__cut *cut) {
     return qb__ceil_div(cut->slices, gpu->parts);
 }
@@ -76,7 +77,7 @@ static size_t device_bytes(const qb__fbp_devices *gpu, const qb__cut *cut) {
            measure_bytes(gpu, slices) + qb__down_device(&gpu->way_down, slices);
 }
 
-/* Devices that compute in the host's memory hold theirs of it, too. */
+/* Memory of a cut. A device that computes in the host's memory needs its share there, too. */
 qb__room qb__fbp_device_memory(void *state, const qb__cut *cut) {
     const qb__fbp_devices *gpu = state;
     qb__room room = {.scratch = qb__fbp_device_scratch(gpu, cut),
@@ -87,8 +88,8 @@ qb__room qb__fbp_device_memory(void *state, const qb__cut *cut) {
     return room;
 }
 
-/* The most slices a chunk could usefully have: a few chunks for the stages to overlap, no ring
- * above its share of page-locked memory, no pass above what the kernel takes. */
+/* The largest useful number of slices of a chunk: there are a few chunks so that stages overlap, no ring exceeds its
+ * share of page-locked memory, and no pass exceeds what the kernel can process. */
 static size_t most_slices(const qb__fbp_devices *gpu) {
     const qb__fbp *fbp = gpu->fbp;
     const qb__variant *variant = gpu->pick.choice.variant;
@@ -105,14 +106,15 @@ static size_t most_slices(const qb__fbp_devices *gpu) {
 
 /* ---- cuts ---- */
 
-/* Views filtered at a time. */
+/* Number of views that are filtered at a time. */
 static size_t block_views(const qb__fbp *fbp, size_t slices) {
     size_t block = BLOCK_BYTES / (slices * qb__fbp_row_stride(fbp) * sizeof(float)) + 1;
     return qb__smaller(block, fbp->info->views);
 }
 
-/* All views at once where what is measured would be filtered again otherwise, and there is room; fewer
- * than stay in the cache only when one slice and buffer are too much. */
+/* Views per block to try. All views at once come first if largest values are measured, because they would be filtered
+ * again otherwise. Fewer views than fit into the cache are used only if one slice and one buffer need too much
+ * memory. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     const qb__fbp_devices *gpu = state;
     const size_t slices = slices_of(gpu, cut), all = gpu->fbp->info->views;
@@ -122,7 +124,7 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
     return slices == 1 && cut->slots == 1 && before > 1 ? (before + 1) / 2 : 0;
 }
 
-/* Fewer slices at a time, then one buffer, the first that fits. */
+/* The space of cuts: first fewer slices at a time, then one buffer. The first cut that fits is taken. */
 static qb__cut_space space_of(const qb__fbp_devices *gpu, const qb_env *env) {
     return (qb__cut_space){.slices = gpu->fbp->grid.n[2],
                            .views = gpu->fbp->info->views,
@@ -150,10 +152,10 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
     status = qb__device_pick_admit(&gpu->pick, fbp->options->kernel, NULL, env);
     if (status == QB_OK) status = choose(gpu);
     if (status != QB_OK) return status;
-    /* What only a device can do is not the CPU's to take over. */
+    /* If only a device can do the job, the CPU must not take it over. */
     offer->named = fbp->options->kernel || fbp->options->interp == QB_INTERP_OVERSAMPLE;
     gpu->parts = qb__smaller((size_t)gpu->pick.set->count, fbp->grid.n[2]);
-    /* Preparing and filtering, packing, back-projecting, converting: a program each. */
+    /* Compiled programs: preparing and filtering, packing, back-projecting, and converting, one each. */
     offer->start = qb__device_pick_start(&gpu->pick, gpu->way_down.converts ? 4 : 3);
     for (size_t p = 0; p < gpu->parts; p++) gpu->part[p].device = gpu->pick.set->device[p];
     gpu->near = gpu->parts == 1 && fbp->step == 1 && !fbp->roll.maps ? fbp->near : 0;
@@ -163,7 +165,7 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
 
 /* ---- what is expected, what is said ---- */
 
-/* What is known of all slices in one pass, for the passes that chunks and devices cut them into. */
+/* Seconds of the kernel: the forecast for all slices in one pass is scaled to the passes of the chunks and devices. */
 static double kernel_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
     const qb__choice *choice = &gpu->pick.choice;
     const qb__device_info *info = qb__device_info_of(gpu->pick.set->device[0]);
@@ -178,7 +180,7 @@ static double kernel_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
     return choice->seconds * ((double)(all / chunk) * seconds[1] + seconds[2]) / seconds[0];
 }
 
-/* Of each device: filtering and back-projecting; bytes that go up and come down. */
+/* Seconds of each device to filter and back-project; bytes that are uploaded and downloaded. */
 static double work_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
     const qb__fbp *fbp = gpu->fbp;
     const double padded = (double)qb__filter_length(fbp->filter) * (double)fbp->grid.n[2] * (double)fbp->info->views;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The volume of a parallel-beam reconstruction: any pixels in x and y, slices at detector rows; and later changes: the
- * axis, another kernel. */
+/* The grid of a parallel-beam reconstruction, with any pixels in x and y and with slices at detector rows; and later
+ * changes of the plan: the axis, another kernel. */
 #include <math.h>
 
 #include "base/log.h"
@@ -8,7 +8,7 @@
 #include "io/scan/scan.h"
 #include "recon/fbp/fbp_plan.h"
 
-/* The detector row of slice 0, and the number of rows from one slice to the next. */
+/* Find the detector row of slice 0, and the number of rows from one slice to the next. */
 static qb_status find_rows(qb__fbp *fbp) {
     const qb_grid *grid = &fbp->grid;
     double n = (double)grid->n[2], rows = (double)fbp->info->rows, near = 0.01;
@@ -35,7 +35,8 @@ static qb_status find_rows(qb__fbp *fbp) {
     return QB_OK;
 }
 
-/* Converted from rows to mm, so that equal rows give equal bits, however they were given. */
+/* Place the slices in mm. The position is computed from the rows, so that the same rows give the same bits, however
+ * they were given. */
 static void place_slices(qb__fbp *fbp) {
     qb_grid *grid = &fbp->grid;
     double middle = (double)fbp->first_row + (double)((grid->n[2] - 1) * fbp->step) / 2.0;

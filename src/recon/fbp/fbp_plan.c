@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a parallel-beam reconstruction will do: grid, axis, weights, kernel, chunks, forecast. */
+/* The plan of a parallel-beam reconstruction: grid, axis, weights, kernel, chunks, forecast. */
 #include "recon/fbp/fbp_plan.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static qb_status check_scan(const qb_scan_info *info) {
     return QB_OK;
 }
 
-/* --center: a number or a finder's name (found when run: the plan reads no projections). */
+/* Read --center: a number, or the name of a finder, which runs later because the plan reads no projections. */
 static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
     const qb_fbp_options *o = fbp->options;
     const char *text = o->search && !o->center ? "auto" : qb__center_usual(o->center, fbp->info);
@@ -90,7 +90,8 @@ static qb_status decide_shares(qb__fbp *fbp) {
     return status;
 }
 
-/* How wide rows are: as measured, or, of a full turn about an axis to one side, as the wide side goes. */
+/* Decide the width of rows: as measured, or, if a full turn has the axis near one side, twice the distance from the
+ * axis to the far end. */
 static qb_status decide_turn(qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
     qb_status status =
@@ -120,7 +121,7 @@ static void describe_turn(const qb__fbp *fbp, double capped, char *text, size_t 
              turn->even ? "evenly spaced" : "weighted by spacing", 360 - missing, gaps, low);
 }
 
-/* As for cone beams (geometry/units.c): views that are further apart leave streaks that hide the object. */
+/* Warn of few views, as for cone beams (geometry/units.c): the streaks between views hide the object. */
 static void tell_few(const qb__fbp *fbp, const qb__angle_report *report, const qb_env *env) {
     const double FAR = 15;
     const size_t directions = fbp->info->views - report->repeated;
@@ -190,13 +191,14 @@ out:
     return status;
 }
 
-/* A bound on the filtered, weighted rows, which half-precision kernels scale by; generous is good enough, since halves
- * keep their precision over many orders of magnitude. The ramp's taps sum to 1/2 in magnitude, and no window of ours
- * makes that more than 4 times as much. Nothing is known of given line integrals, of strongly bent ones (prep.h) or of
- * a filter file: devices then measure (device_pass.h), and the CPU's kernels in half precision do not apply. */
+/* Set an upper limit of the filtered, weighted rows, by which half-precision kernels scale. It may be generous, because
+ * half floats keep their precision over many orders of magnitude. The absolute values of the ramp's taps sum to 1/2,
+ * and our windows increase that at most 4 times. No limit is known for line integrals in a file, for strong hardening
+ * corrections (prep.h) and for a filter file: devices then measure the values (device_pass.h), and the CPU's
+ * half-precision kernels are not used. */
 static qb_status bound_rows(qb__fbp *fbp) {
     double weight = 0, bound = qb__prep_bound(fbp->info->quantity, fbp->prep);
-    size_t most = fbp->grid.n[2] + QB__BP_PARALLEL_MOST_LANES; /* slices of a pass, at most, with padding lanes */
+    size_t most = fbp->grid.n[2] + QB__BP_PARALLEL_MOST_LANES; /* most slices of a pass, with padding lanes */
     const char *filter = fbp->options->filter;
     if (!isfinite(bound) || access(filter, F_OK) == 0) return QB_OK;
     qb_status status = qb__alloc(most, sizeof *fbp->largest, &fbp->largest);
@@ -212,8 +214,8 @@ const char *qb__fbp_redundancy(qb__fbp *fbp) {
     return fbp->redundancy;
 }
 
-/* What the CPU's single slices are made with (fbp_slice.c), and its volume where it computes that:
- * the same bits, whatever a device is asked for. */
+/* Choose the kernel for single slices on the CPU (fbp_slice.c), and for the volume if the CPU computes it. It does not
+ * depend on the device, so that the bits stay the same. */
 static qb_status decide_kernel(qb__fbp *fbp) {
     qb__question question = qb__fbp_question(fbp);
     qb__choice choice;
@@ -245,7 +247,7 @@ out:
     return status;
 }
 
-/* Also frees what was decided for an axis in the middle, before the axis was found. */
+/* Also releases what was decided for an axis in the middle, before the axis was found. */
 void qb__fbp_release(void *plan) {
     qb__fbp *fbp = plan;
     qb__filter_destroy(fbp->filter);
@@ -260,8 +262,8 @@ void qb__fbp_release(void *plan) {
     }
 }
 
-/* A grid of the usual size has corners that views see in part; one that was asked for, by intent or
- * not. */
+/* Report corners that only a part of the views sees: they are normal for the default grid, and worth a warning if the
+ * user chose the size. */
 static void tell_outside(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     const qb_fbp_options *o = fbp->options;
     const double share = qb__fov_outside(&fbp->mask.fov, &fbp->grid, false);

@@ -20,12 +20,13 @@ typedef struct qb_tool_lines {
 /* The plane is perpendicular to this axis of the volume: 0 = z, 1 = y, 2 = x. */
 QB_API qb_tool_plane qb_tool_plane_across(size_t axis, size_t index, const size_t shape[2]);
 
-/* On the CPU where env asks for it, or for what there is. */
+/* Open on the CPU if env asks for it or there is no device; else on a device. */
 QB_API qb_status qb_tool_planes_open(const qb_env *env, qb_tool_planes **planes);
 QB_API bool qb_tool_planes_on_device(const qb_tool_planes *planes);
 QB_API void qb_tool_planes_close(qb_tool_planes *planes); /* NULL-safe */
-/* out[lines][points] of the job, a qb_fbp_plan() of these lines from slice 0 on. QB_UNSUPPORTED for a job that is not
- * so simple (views that are turned one by one, a mask), QB_NO_MEMORY where there is no room. One thread at a time. */
+/* Compute out[lines][points] of the volume of `job`, a qb_fbp_plan() of these lines from slice 0 on. QB_UNSUPPORTED for
+ * a job with a mask, or with views that are rotated individually; QB_NO_MEMORY if memory is short. For one thread at a
+ * time. */
 QB_API qb_status qb_tool_planes_make(qb_tool_planes *planes, const qb_tool_lines *lines, qb_job *job,
                                      const qb_tool_plane *plane, float *out);
 

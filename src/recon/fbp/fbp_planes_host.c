@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernels/plane/plane_parallel.cl does, on the CPU. */
+/* The computation of kernels/plane/plane_parallel.cl, on the CPU. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "recon/fbp/fbp_planes_parts.h"
 
-/* One of several views, with a scratch for each thread. */
+/* Filtering of several views, with scratch for each thread. */
 typedef struct filtering {
     qb_tool_planes *p;
     const qb__fbp *fbp;
@@ -24,7 +24,7 @@ static qb_status each_view(filtering *f, size_t end, void (*run)(void *context, 
     return status;
 }
 
-/* The rows that a level detector would have. */
+/* Resample a view's rows to those of a level detector. */
 static void level_view(void *context, size_t task, int worker) {
     const filtering *f = context;
     const qb_tool_planes *p = f->p;
@@ -43,7 +43,7 @@ qb_status qb__planes_level(qb_tool_planes *p, const qb__fbp *fbp, const float *l
     return status == QB_OK ? each_view(&f, end, level_view) : status;
 }
 
-/* A view's rows; wider ones begin and end with zeros. */
+/* Filter a view's rows. Rows that are wider than the detector begin and end with zeros. */
 static void filter_view(void *context, size_t task, int worker) {
     const filtering *f = context;
     const qb__fbp *fbp = f->fbp;

@@ -56,7 +56,7 @@ void qb_tool_planes_close(qb_tool_planes *p) {
 
 /* ---- filtered rows ---- */
 
-/* What filtered rows depend on besides the lines. */
+/* Hash of everything besides the lines on which the filtered rows depend. */
 static uint64_t key_of(const qb__fbp *fbp, const qb_tool_lines *lines) {
     qb__filter_spectrum spectrum;
     qb__filter_describe(fbp->filter, &spectrum);
@@ -111,7 +111,7 @@ static qb_status filter_on_device(qb_tool_planes *p, const float *lines, size_t 
     return qb__queue_finish_after(p->queue, status);
 }
 
-/* Slots first <= slot < end. */
+/* Filter slots first <= slot < end. */
 static qb_status filter_some(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_lines *of, size_t first, size_t end) {
     const float *lines = of->lines + first * p->rows * p->columns;
     qb_status status = QB_OK;
@@ -123,7 +123,7 @@ static qb_status filter_some(qb_tool_planes *p, const qb__fbp *fbp, const qb_too
     return p->device ? filter_on_device(p, lines, first, end) : qb__planes_host_filter(p, fbp, lines, first, end);
 }
 
-/* Those whose lines have changed. */
+/* Filter the slots whose lines have changed. */
 static qb_status filter_all(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_lines *lines) {
     qb_status status = QB_OK;
     for (size_t first = 0, end; status == QB_OK && first < p->slots; first = end) {
@@ -195,7 +195,7 @@ static qb_status sum_up(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_pla
     return qb__queue_finish_after(p->queue, status);
 }
 
-/* NULL: it is done here. */
+/* The reason why planes of this job cannot be made; NULL: they can. */
 static const char *why_not(const qb__fbp *fbp) {
     if (fbp->roll.maps > 1) return "each view is turned by an angle of its own";
     if (fbp->view_share || fbp->options->outside) return "columns have weights of their own in each view";
@@ -216,6 +216,6 @@ qb_status qb_tool_planes_make(qb_tool_planes *p, const qb_tool_lines *lines, qb_
     }
     if (status == QB_OK) status = filter_all(p, fbp, lines);
     if (status == QB_OK) status = sum_up(p, fbp, plane, out);
-    if (status != QB_OK && status != QB_CANCELLED) p->key = 0; /* begin anew */
+    if (status != QB_OK && status != QB_CANCELLED) p->key = 0; /* filter all rows again at the next call */
     return status;
 }

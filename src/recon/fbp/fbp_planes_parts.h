@@ -15,15 +15,15 @@ struct qb_tool_planes {
     qb__queue *queue;
     qb__plane_kernel *kernel;
     qb__pool *pool; /* threads for planes on the CPU, and for rows that are levelled for a device */
-    /* Filtered rows [slot][row][stride], of lines with these stamps. */
+    /* Filtered rows [slot][row][stride], made from lines with these stamps. */
     uint64_t key; /* key of the filter; 0: no rows are kept */
     qb__device_filter *filter;
     size_t slots, rows, columns, stride, block;
-    size_t *stamps; /* 1 + the lines' own; 0: not filtered */
+    size_t *stamps; /* [slot] 1 + stamp of the filtered lines; 0: not filtered */
     float *ones;
     qb__memory *raw, *filtered, *views, *out;
-    float *kept;  /* the CPU's filtered rows */
-    float *level; /* [block][rows][columns] of a detector that is not */
+    float *kept;  /* filtered rows in host memory, if the CPU computes */
+    float *level; /* [block][rows][columns] rows of a rolled detector, resampled to a level one */
     qb__plane_view *view;
 };
 

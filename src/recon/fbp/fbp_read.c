@@ -57,7 +57,7 @@ void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t 
 
 /* ---- rows read ahead ---- */
 
-/* Storage chunks of many rows: read as many rows at once as memory allows, in whole chunks of the job. */
+/* If storage chunks have many rows, read as many rows at once as memory allows, for whole chunks of the job. */
 size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left) {
     fbp->reader.cache_rows = 0;
     if (qb__run_count(cut->all_slices) == 0) return 0;
@@ -89,7 +89,8 @@ void qb__fbp_close(void *plan, bool named) {
     reader->cache = NULL;
 }
 
-/* Storage chunks of many rows are read once: as many rows as fit, of all views, kept until used. */
+/* Read as many rows as fit, of all views, and keep them until they are used, so that storage chunks of many rows are
+ * read once. */
 static qb_status fill_cache(qb__fbp *fbp, size_t row) {
     qb__fbp_reader *reader = &fbp->reader;
     size_t last =
@@ -99,7 +100,7 @@ static qb_status fill_cache(qb__fbp *fbp, size_t row) {
     return qb_scan_read(fbp->scan, 0, fbp->info->views, row, reader->cache_end, reader->cache);
 }
 
-/* For views from view0 + 16 i on. */
+/* Copies rows from the cache to a chunk; a task does 16 views, from view0 + 16 i on. */
 typedef struct from_cache {
     const qb__fbp *fbp;
     size_t view0, view1, slices, row0;
@@ -185,7 +186,7 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
         if (row0 < reader->cache_first || last >= reader->cache_end) status = fill_cache(fbp, row0);
         return status == QB_OK ? copy_from_cache(fbp, view0, view1, slices, row0, raw) : status;
     }
-    size_t run = fbp->step == 1 ? qb__ceil_div(slices, parts) : 1; /* rows of a pass */
+    size_t run = fbp->step == 1 ? qb__ceil_div(slices, parts) : 1; /* rows of one pass over the file */
     for (size_t s = 0; s < slices; s += run) {
         size_t row = row0 + s * fbp->step, end = qb__smaller(s + run, slices) - s;
         qb_status status = qb_scan_read(fbp->scan, view0, view1, row, row + end,

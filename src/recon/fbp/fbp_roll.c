@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Detector roll of a parallel beam: rotated by --tilt, or as a geometry file states. Its rows are resampled to those of
- * an unrolled detector of the same size; everything else is as for that. */
+/* Detector roll of a parallel beam, from --tilt or a geometry file. The rows are resampled to those of an unrolled
+ * detector of the same size; everything else is the same as for that detector. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static qb_status load(const qb__fbp *fbp, const qb_env *env, qb_geometry *geomet
     return status;
 }
 
-/* Rows of a full turn with the axis near one side are weighted by their distance from it, which must be one
- * distance. */
+/* Weights of rows of a full turn with the axis near one side depend on the distance from the axis. So the axis must
+ * have the same column in all views. */
 qb_status qb__fbp_check_steady(const qb__fbp *fbp) {
     double most = 0;
     if (!fbp->axis || !fbp->fan.used) return QB_OK;

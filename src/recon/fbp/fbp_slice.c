@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Single slices on the CPU, for any engine: for the range of integers. */
+/* Computes single slices on the CPU, for any engine, to find the range of integers. */
 #include <math.h>
 
 #include "base/log.h"
@@ -15,7 +15,7 @@ typedef struct slice {
     size_t row;
     char *raw, *packed;
     char **scratch;          /* [thread] */
-    qb__prep_counts *counts; /* [thread] dropped: rows are counted when the volume is computed */
+    qb__prep_counts *counts; /* [thread] discarded, because rows are counted when the volume is computed */
     float *image;
 } slice;
 
@@ -48,7 +48,7 @@ out:
     return status;
 }
 
-/* One slice from one detector row into image[ny][nx], with the axis of qb__fbp_aim. */
+/* Make one slice from one detector row into image[ny][nx], with the axis set by qb__fbp_aim. */
 static qb_status make_slice(const qb__fbp *fbp, const qb__running *run, size_t row, float *image) {
     slice s = {.fbp = fbp, .run = run, .row = row, .image = image};
     size_t first, end;

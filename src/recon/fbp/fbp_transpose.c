@@ -41,13 +41,14 @@ static parts lay_out(const qb__fbp *fbp, char *scratch) {
     return p;
 }
 
-/* Voxels of one line of the slices, by lanes. */
+/* Gather one line of voxels of the slices, interleaved by lanes. */
 static void gather_line(const float *from, size_t apart, size_t nx, size_t lanes, float *line) {
     for (size_t s = 0; s < lanes; s++)
         for (size_t x = 0; x < nx; x++) line[x * lanes + s] = from[s * apart + x];
 }
 
-/* sums[k + 1] is column k; the number of lanes is constant, so that the compiler makes a loop for each. */
+/* Add a line of voxels to the sums; sums[k + 1] is column k. The number of lanes is constant, so that the compiler
+ * makes a separate loop for each number. */
 static inline void spread_line(const qb__bp_parallel_problem *p, size_t view, size_t y, const float *line, size_t lanes,
                                double *sums) {
     const double start = p->ay[view] * (double)y + p->h0[view], step = p->ax[view], end = (double)p->columns;
@@ -76,7 +77,7 @@ static void spread(const transpose *c, size_t view, size_t slice, size_t lanes, 
     }
 }
 
-/* p->row: its sums. */
+/* Filter and weight the row whose sums are in p->row, and write it to the result. */
 static void finish_row(const transpose *c, size_t view, size_t slice, const parts *p) {
     const qb__fbp *fbp = c->fbp;
     const size_t columns = fbp->info->columns, row = fbp->first_row + slice * fbp->step;
@@ -109,7 +110,7 @@ static void finish_view(void *context, size_t view, const float *lines, int work
     }
 }
 
-/* A slice is a row at the same height. */
+/* Spread the slices on the device. Each slice is a row at the same height. */
 static qb_status on_device(transpose *c, bool *done) {
     const qb__bp_parallel_problem *b = &c->fbp->problem;
     const size_t views = c->fbp->info->views;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all solvers share as methods: the plan, and the engines that compute them. */
+/* The part of the methods that all solvers share: the plan, and the engines. */
 #include "recon/iterative/iterative.h"
 
 const qb__engine *const qb__iterative_engines[] = {&qb__iterative_cpu, &qb__iterative_device, NULL};

@@ -13,20 +13,20 @@
 enum { MANY_VIEWS = 64, MANY_FLAT_VIEWS = 256 };
 
 typedef struct on_cpu {
-    qb__iterative_run run; /* first */
+    qb__iterative_run run; /* must be the first member */
     int threads;
     size_t views; /* views of this rank */
     /* while running */
     float *x;     /* image into which adjoint() back-projects */
     qb__run some; /* views that are back-projected now */
-    qb_env quiet; /* without progress: the projection reports each view, but the progress shown is that of the solver */
+    qb_env quiet; /* without progress of the projections, because the solver reports progress */
     float *block;
 } on_cpu;
 
 /* ---- iterations ---- */
 
-/* Projections pass through a block of views in the order that the kernels want; with other ranks, all that are its
- * own. */
+/* Number of views that are projected at a time, in a block with the layout of the kernels; with other ranks, all views
+ * of this rank. */
 static size_t block_views(const qb__iterative *it, const qb__cut *cut) {
     const size_t most = it->projector->flat ? MANY_FLAT_VIEWS : MANY_VIEWS;
     return cut->grid ? qb__run_count(cut->all_views) : qb__smaller(most, it->info->views);
@@ -77,14 +77,14 @@ static size_t run_bytes(void *self, size_t run) {
     return voxels * sizeof(float);
 }
 
-/* As if all bricks were as large as the first one. */
+/* Largest bytes of a run, if all bricks were as large as the first one. */
 static size_t most_run_bytes(const qb__iterative *it) {
     size_t at[3], n[3];
     qb__project_brick(it->projector, 0, at, n);
     return first_brick(it, 1) * n[0] * n[1] * n[2] * sizeof(float);
 }
 
-/* A brick's voxels, line by line, to where they wait, or from there. */
+/* Copy the voxels of a brick, line by line, from cpu->x to `to`, or from `from` to cpu->x. Returns their number. */
 static size_t copy_brick(const on_cpu *cpu, size_t brick, float *to, const float *from) {
     const qb__iterative *it = cpu->run.it;
     size_t at[3], n[3];
@@ -210,9 +210,10 @@ static qb__room memory(void *state, const qb__cut *cut) {
                               qb__iterative_share_bytes(it, most_run_bytes(it))};
 }
 
-/* Both directions once an iteration, and two passes over all vectors. Kernels take rows side by side: what a ray costs
- * in each plane before its first row is that of FIXED rows of a long run, which the speed is of; each row adds EACH.
- * Measured for 1 to 64 rows. Slices that are done one by one (ops/project_flat.h) cost FLAT for each row. */
+/* Forecast: each iteration takes one forward and one adjoint projection, and two passes over all vectors. Kernels
+ * process neighbouring rows together. In the unit of the kernel's speed, a ray costs FIXED rows per plane before its
+ * first row, and EACH for every row; measured for 1 to 64 rows. If slices are processed one by one
+ * (ops/project_flat.h), each row costs FLAT. */
 static double seconds(void *state, const qb__cut *cut) {
     const double FIXED = 6.8, EACH = 0.17, FLAT = 0.27;
     const on_cpu *cpu = state;

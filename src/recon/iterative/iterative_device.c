@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A device as an engine of the iterative methods: the CPU prepares the line integrals, which go up once; volume,
- * projections and all vectors of the solver stay on the device, and the volume comes down at the end. Where ranks share
- * the views, each has the whole volume there, and its lines pass through the hosts. Where there is no room for all
- * that, two volumes and a block of views stay there and the other vectors pass through (ops/vectors_spill.h), or, with
- * less room, parts of all (iterative_slabs.c). */
+/* A device as an engine of the iterative methods. The CPU prepares the line integrals, which are uploaded once. Volume,
+ * projections and all vectors of the solver stay on the device, and the volume is downloaded at the end. If ranks share
+ * the views, each device holds the whole volume, and runs of its lines pass through the hosts or by NCCL. If memory is
+ * short, two vectors of the volume and a block of views stay on the device, and other vectors are in host memory
+ * (ops/vectors_spill.h). With even less memory, volume and views pass through the device in parts
+ * (iterative_slabs.c). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +68,8 @@ static size_t whole_bytes(const on_device *d, const qb__cut *cut) {
            qb__joseph_plan_bytes(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values);
 }
 
-/* Where vectors are spilled: two of unknowns, between which the projections go, and a block of views. */
+/* If vectors are spilled, the device keeps the two vectors of unknowns that the projections use, and one block of
+ * views. */
 enum { KEPT_UNKNOWNS = 2, KEPT_EQUATIONS = 1 };
 
 static size_t spilled_bytes(const on_device *d, const qb__cut *cut) {
@@ -103,7 +105,8 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return room;
 }
 
-/* As many views and floats at a time as have room in `cap` bytes; false: too little. */
+/* Find how many views and floats at a time fit into `cap` bytes, if vectors are spilled. False: there is too little
+ * memory. */
 static bool spill(on_device *d, size_t cap) {
     enum { MANY_VIEWS = 4 * QB__JOSEPH_VIEWS, MANY = 1 << 24, FEW = 1 << 20 };
     const size_t views = d->run.it->info->views, grain = qb__device_vectors_grain(&d->problem);
@@ -127,8 +130,9 @@ static bool spill(on_device *d, size_t cap) {
     return fits;
 }
 
-/* By parts, where not all has room in `cap` bytes; where the least has none either, the frame finds out. Ranks hand on
- * what lies whole on their devices. */
+/* Choose spilled vectors or parts, because the whole problem does not fit into `cap` bytes. If even the smallest part
+ * does not fit, the frame finds that out. Ranks pass on volumes that are whole on their devices, so they cannot use
+ * parts. */
 static qb_status take_less(on_device *d, size_t cap, const qb_env *env) {
     if (spill(d, cap) || d->run.it->ranks > 1) return QB_OK;
     const qb_status status = qb__slab_projector_cut(&d->problem, &d->pick, cap, env, &d->slabs.cut);
@@ -138,15 +142,14 @@ static qb_status take_less(on_device *d, size_t cap, const qb_env *env) {
 
 /* ---- how long ---- */
 
-/* What ranks exchange in an iteration is copied to the hosts' memory and back to the devices. */
+/* Seconds of transfers between ranks in an iteration: through host memory, and back to the devices. */
 static double pass_seconds(const on_device *d) {
     const qb__iterative *it = d->run.it;
     const double volume = (double)qb__iterative_unknowns(it) * 4;
     return it->ranks < 2 ? 0 : 2 * volume * (1 / d->pick.costs.up + 1 / d->pick.costs.down + 1 / 4e9);
 }
 
-/* Both directions once an iteration, and SIRT's sums of rows and columns as one more; of ranks the last begins to
- * project back when the first has done as many runs. */
+/* Seconds to prepare the line integrals. */
 static double prepare_seconds(const on_device *d, const qb__cut *cut) {
     return (double)qb__iterative_lines(d->run.it, cut) * 2e-9 / d->threads;
 }
@@ -155,6 +158,8 @@ static double passes_of(const qb__iterative *it) {
     return it->solver->usual ? qb__iterative_passes(it) : it->options->iterations + 1;
 }
 
+/* An iteration takes one forward and one adjoint projection, and SIRT's sums of rows and columns take one more pass.
+ * With ranks, the last one begins its adjoint only when the run has passed all others: `waits` counts this. */
 static double seconds(void *state, const qb__cut *cut) {
     const on_device *d = state;
     const qb__iterative *it = d->run.it;
@@ -179,7 +184,8 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     qb_status status = qb__alloc(1, sizeof *d, &d);
     if (status != QB_OK) return status;
     offer->named = it->options->kernel;
-    offer->start = qb__device_pick_start(&d->pick, 5); /* layout, forward, scale, back, vectors */
+    /* kernels to compile: layout, forward, scale, adjoint, vectors */
+    offer->start = qb__device_pick_start(&d->pick, 5);
     d->run.it = it;
     d->threads = task->threads;
     d->problem = qb__project_problem(it->rays, &it->grid);
@@ -338,7 +344,7 @@ out:
     return status;
 }
 
-/* If the whole problem does not fit after all, try it in parts next. */
+/* If the whole problem does not fit after all, the next attempt uses parts. */
 static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
     on_device *d = state;
     char why[512];

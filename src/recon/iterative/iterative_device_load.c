@@ -16,8 +16,8 @@ size_t qb__iterative_piece_views(const on_device *d, const qb__cut *cut) {
     return qb__smaller(most, qb__run_count(cut->all_views));
 }
 
-/* The staging memory's images become views v <= i < v + count of a vector. For a spilled vector they go through a block
- * on the device. */
+/* Copy the images in the staging memory to views v <= i < v + count of a vector. For a spilled vector they pass through
+ * a block on the device. */
 static qb_status put_views(on_device *d, size_t v, size_t count, void *block, void *vector) {
     const size_t each = qb__joseph_block_bytes(&d->problem, 1);
     qb_status status;
@@ -29,7 +29,7 @@ out:
     return status;
 }
 
-/* `in_order`: a view's numbers follow those of the view before. Otherwise they have the scan's order. */
+/* in_order: `numbers` holds this rank's views in the order of the vector. Otherwise it has the order of the scan. */
 static qb_status load_views(on_device *d, const float *numbers, bool in_order, void *vector) {
     const qb__iterative *it = d->run.it;
     const size_t image = it->info->rows * it->info->columns, step = qb__iterative_piece_views(d, &it->cut);
@@ -53,8 +53,8 @@ qb_status qb__iterative_device_send(on_device *d, const float *lines) { return l
 
 /* ---- volumes ---- */
 
-/* Memory for a whole volume in the order of the host: of spilled vectors, two fit on the device while the solver does
- * not compute. */
+/* Get device memory for a whole volume in the host's order. With spilled vectors it is a second vector of unknowns,
+ * because two fit on the device while the solver does not compute. */
 static qb_status take_staging(on_device *d, void **plain) {
     *plain = d->staging;
     return d->spill.piece ? qb__vector_make(&d->vectors, QB__UNKNOWNS, 0, plain) : QB_OK;
@@ -64,7 +64,7 @@ static void drop_staging(on_device *d, void *plain) {
     if (plain != d->staging) qb__vector_drop(&d->vectors, plain);
 }
 
-/* Slices beyond the volume. */
+/* Fill the slices beyond the volume: with the nearest slice, or with NaN if `only_kept`. */
 static qb_status load_beyond(on_device *d, const float *numbers, bool only_kept, qb__memory *plain) {
     const qb__iterative *it = d->run.it;
     const size_t slice = it->grid.n[0] * it->grid.n[1];

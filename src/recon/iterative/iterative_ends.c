@@ -14,7 +14,8 @@ typedef struct scaling {
     float *lines;
 } scaling;
 
-/* The sum of weights of the slices for a row at this height, 0 to 1; 1 at a middle, except for rounding. */
+/* Sum of the interpolation weights of the slices for a row at this height, 0 to 1. It is 1 at the middle of a slice,
+ * except for rounding. */
 static double part_of(double height, size_t slices) {
     const double ROUNDING = 1e-6, beyond = fmax(-height, height - (double)(slices - 1));
     return beyond > ROUNDING ? fmax(0, 1 - beyond) : 1;

@@ -10,7 +10,7 @@
 
 typedef struct marking {
     float *lines;
-    size_t view;    /* line integrals of a view */
+    size_t view;    /* number of line integrals of a view */
     uint64_t *lost; /* [view] */
 } marking;
 

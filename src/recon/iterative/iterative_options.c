@@ -11,7 +11,7 @@ qb_status qb__iterative_regularisation(const qb_iterative_options *o, double *la
     int power = 0;
     char *end;
     *lambda = *weigh_by = 0;
-    if (!o->lambda) return QB_OK; /* another solver */
+    if (!o->lambda) return QB_OK; /* the options of other solvers have no --lambda */
     if (strcmp(o->lambda, "auto") != 0) {
         *lambda = qb__strtod(o->lambda, &end);
         if (end == o->lambda || *end || !(*lambda > 0 && *lambda <= 1e30))

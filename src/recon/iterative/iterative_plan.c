@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an iterative reconstruction will do: geometry, axis, grid, projector, forecast. */
+/* The plan of an iterative reconstruction: geometry, axis, grid, projector, forecast. */
 #include <math.h>
 #include <stdio.h>
 
@@ -101,8 +101,8 @@ qb_status qb__iterative_begin(void *plan, const qb_env *env, cJSON *report, bool
 
 /* ---- grid ---- */
 
-/* The usual one; of a full turn about an axis to one side as wide as what was seen, as in qb fbp, or, of a geometry of
- * the caller's, the words of qb fdk, whose volume stays as wide as the detector. */
+/* The default grid. If a full turn has the axis near one side, the grid is as wide as what was measured, as in qb fbp.
+ * With a geometry of the caller the grid stays as wide as the detector, with the same warning as in qb fdk. */
 static qb_status usual_grid(const qb__iterative *it, bool chosen, const qb_env *env, qb_grid *grid) {
     const qb_scan_info *info = it->info;
     qb__half_fan fan;
@@ -123,8 +123,8 @@ static qb_status usual_grid(const qb__iterative *it, bool chosen, const qb_env *
     return QB_OK;
 }
 
-/* Slices of larger voxels than the usual ones are fewer: those above and below the detector would stay empty. In x and
- * y the object may well be wider than the detector. */
+/* With larger voxels than usual, take fewer slices, because slices above and below the detector would stay empty. In x
+ * and y the number stays, because the object may be wider than the detector. */
 static void keep_height(const qb_grid_options *asked, double usual, size_t slices, qb_grid *grid) {
     const double ROUNDING = 1e-6;
     const double n = ceil((double)slices * usual / grid->voxel[2] - ROUNDING);
@@ -182,11 +182,11 @@ static void add_beyond(qb__iterative *it) {
 
 /* ---- all together ---- */
 
-/* Slices as far apart as rows, but half way between them: a row sees the mean of two slices, and what alternates from
- * slice to slice is not seen at all. */
+/* Warn if slices have the pitch of the rows but lie half way between them. Each row then sees the mean of two slices,
+ * and no row sees what alternates from slice to slice. */
 static void check_rows(const qb__iterative *it, const qb_env *env) {
     const qb_grid *grid = &it->grid;
-    /* in detector rows: with a larger shift between views, what one view misses, another view sees */
+    /* limit in detector rows: with a larger shift between views, other views see what one view misses */
     const double MOVES = 0.2;
     qb__wander wander;
     const double x = 0.5 * (double)(grid->n[0] - 1), y = 0.5 * (double)(grid->n[1] - 1);
@@ -222,7 +222,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     it->prep = task->prep;
     it->ranks = (size_t)qb__comm_count(qb__comm_of(env));
     it->rank = (size_t)qb__comm_rank(qb__comm_of(env));
-    /* As devices add up views; which bits the volume has does not depend on how CPUs share them. */
+    /* Devices add views in blocks of this size. CPUs give the same bits with any division of the views. */
     it->view_grain = qb__device_is_asked(env) ? QB__JOSEPH_VIEWS : 1;
     decision->view_grain = it->view_grain;
     decision->summed = true;

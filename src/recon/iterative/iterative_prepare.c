@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the engines of the iterative methods share: blocks of views are prepared into one buffer of all line
- * integrals, a solver is run on them, and what it says of its way goes into the report. */
+/* Parts that the engines of the iterative methods share: blocks of views are prepared into one buffer of all line
+ * integrals, a solver runs on them, and the report says how it converged. */
 #include <math.h>
 #include <string.h>
 
@@ -146,7 +146,7 @@ qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, fl
     QB__TRY(qb__vectors_create(r->it->projector->pool, qb__larger(a->unknowns, a->equations), r->it->grid.n, &vectors));
     for (size_t i = 0; i < a->unknowns; i++) x[i] = 0;
     QB__TRY(qb__iterative_solve(r, a, &vectors, data, x));
-    if (hu > 0) qb__vector_scale(&vectors, QB__UNKNOWNS, 1000 / hu, x, a->unknowns); /* the sink takes 1000 off */
+    if (hu > 0) qb__vector_scale(&vectors, QB__UNKNOWNS, 1000 / hu, x, a->unknowns); /* the output subtracts 1000 */
     qb__iterative_keep(r->it, x);
 out:
     qb__vectors_destroy(&vectors);
@@ -173,7 +173,7 @@ size_t qb__iterative_here_bytes(const qb__iterative *it, const qb__cut *cut) {
 }
 
 qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__prep_counts *counts) {
-    (void)counts; /* the CPU prepared */
+    (void)counts; /* the CPU prepared the values, and has counted them */
     const qb__solved *solved = &r->solved;
     cJSON *json = cJSON_AddObjectToObject(report, "convergence");
     if (r->it->report) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks that share the views of an iterative reconstruction. Each has a run of them and the whole volume: A x is of its
- * own views, A' y is over all. A voxel takes view after view, and so it does here: a run of the volume (bricks on CPUs,
- * lines on devices) goes from rank to rank, each adding its views, while the ranks before are at the next runs. So the
- * bits are those of one process, which conjugate gradients need: they enlarge what roundings differ by some hundred
- * times. With U runs and R ranks it takes (U + R - 1) / U of its time were they all busy; in an iteration each sends
- * the volume once to the next, and the last one to all. */
+/* Ranks share the views of an iterative reconstruction. Each rank has a run of the views and the whole volume. A x is
+ * computed for its own views; A' y is summed over the views of all ranks. A run of the volume (bricks on CPUs, lines on
+ * devices) passes from rank to rank, and each adds its views, while the previous ranks work on the next runs. So each
+ * voxel sums the views in the same order as in one process, and the bits are the same. Conjugate gradients need this,
+ * because they enlarge rounding differences by some hundred times. With U runs and R ranks a pass takes (U + R - 1) / U
+ * times as long as if all ranks were busy all the time. In each iteration a rank sends the volume once to the next
+ * rank, and the last rank sends it to all. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,8 +91,8 @@ static qb_status tell(qb__iterative_run *r, const qb__iterative_runs *runs, size
 
 /* ---- from device to device ---- */
 
-/* As qb__device_sum_begin has it: NCCL takes a second to begin. Rank 0 says, as its environment need not be the
- * others'. */
+/* NCCL takes a second to start, so it is used only if there is enough data, as in qb__device_sum_begin. Rank 0 decides,
+ * because the environment of other ranks may differ. */
 qb_status qb__iterative_connect(qb__iterative_run *r, qb__device *device) {
     const double worth = 4e9, volume = (double)qb__iterative_unknowns(r->it) * sizeof(float);
     int wanted = 2 * qb__iterative_passes(r->it) * volume >= worth || getenv("QB_LIBNCCL") != NULL;
@@ -116,7 +117,7 @@ static qb__nccl_part part_of(const qb__iterative_runs *runs, size_t run) {
                            : (qb__nccl_part){runs->volume, runs->at(runs->self, run), runs->bytes(runs->self, run)};
 }
 
-/* Runs come to where they belong, and go from there. Asynchronous. */
+/* Pass all runs on from device to device, directly between their places in the volumes. Asynchronous. */
 static qb_status send_runs(qb__iterative_run *r, const qb__iterative_runs *runs, qb__nccl_part *in,
                            qb__nccl_part *out) {
     const int ranks = qb__comm_count(others(r)), self = qb__comm_rank(others(r)), last = ranks - 1;
@@ -137,7 +138,8 @@ out:
     return status;
 }
 
-/* All agree before anyone waits for the queue, or some wait for what others never sent. */
+/* All ranks agree before one of them waits for the queue; otherwise it could wait for data that another rank never
+ * sent. */
 static qb_status pass_by_devices(qb__iterative_run *r, const qb__iterative_runs *runs) {
     qb__nccl_part *parts;
     const size_t ranks = (size_t)qb__comm_count(others(r));

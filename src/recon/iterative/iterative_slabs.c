@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 
-/* Both directions; two passes over all vectors in host memory, as in iterative_cpu.c. */
+/* One forward and one adjoint projection, and two passes over all vectors in host memory, as in iterative_cpu.c. */
 double qb__iterative_slabs_seconds(const qb__iterative_slabs *s, const qb__iterative *it, int threads) {
     return s->cut.seconds + 6e-9 * ((double)qb__iterative_unknowns(it) + (double)qb__iterative_equations(it)) / threads;
 }

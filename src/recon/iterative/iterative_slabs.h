@@ -16,7 +16,7 @@ typedef struct qb__iterative_slabs {
     qb_env quiet; /* only the solver reports progress */
 } qb__iterative_slabs;
 
-/* Seconds of one more iteration. */
+/* Seconds of one iteration. */
 double qb__iterative_slabs_seconds(const qb__iterative_slabs *s, const qb__iterative *it, int threads);
 /* Open after the cut is decided. Release with close, also after a failure; a zeroed struct is closed. */
 qb_status qb__iterative_slabs_open(qb__iterative_slabs *s, const qb__joseph_problem *problem,

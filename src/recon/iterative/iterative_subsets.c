@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Subsets of the views, each spread over all angles. They lie one behind another, so that a solver takes runs of
- * views. */
+/* Divides the views into subsets, each spread over all angles. The views of a subset are consecutive in the new order,
+ * so that a solver processes runs of views. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,12 +13,13 @@
 
 enum { MOST = 16 };
 
-/* Views that are dealt to the subsets by themselves. */
+/* A run of views that are distributed among the subsets independently of other runs: number of views that each subset
+ * gets, and that it has so far. */
 typedef struct part {
     size_t first, views, subset[MOST], filled[MOST];
 } part;
 
-/* Sizes: whole grains, as even as they can be, but for the last. */
+/* Set the sizes of the subsets: multiples of `grain`, as equal as possible; the last may end with a part of a grain. */
 static void cut(part *p, size_t grain, size_t subsets) {
     const size_t grains = qb__ceil_div(p->views, grain);
     for (size_t i = 0, first = 0; i < subsets; i++) {
@@ -28,15 +29,16 @@ static void cut(part *p, size_t grain, size_t subsets) {
     }
 }
 
-/* The i-th of `count`, a power of two, when the most distant ones come first: 0, 1/2, 1/4, 3/4, ... */
+/* The i-th number of 0 .. count - 1 (count is a power of two), in an order that begins with the most distant ones: 0,
+ * 1/2, 1/4, 3/4, ... */
 static size_t turned(size_t i, size_t count) {
     size_t out = 0;
     for (size_t bit = 1; bit < count; bit *= 2, i /= 2) out = 2 * out + i % 2;
     return out;
 }
 
-/* View after view goes to the subset that lags the most behind its share; of equals to the next one by turned(). So the
- * union of two subsets side by side is spread, too. */
+/* The subset for the next view: the one that is farthest below its share; among equals, the next one by turned(). So
+ * the union of two neighbouring subsets is spread over all angles, too. */
 static size_t lagging(const part *p, size_t subsets, size_t view) {
     size_t best = 0;
     double most = -INFINITY;
@@ -52,9 +54,9 @@ static size_t lagging(const part *p, size_t subsets, size_t view) {
     return best;
 }
 
-/* Subsets of fewer views than an eighth of the voxels across lead to cycles that are far from the minimum; with 32
- * views the cycle is small, however many voxels there are. Those that are no smaller than a block of a device's views
- * consist of such blocks. */
+/* Smallest number of views in a subset. With fewer views than an eighth of the voxels across, the cycle is far from the
+ * minimum; 32 views are enough for any number of voxels. If a subset is as large as a device's block of views, it
+ * consists of whole blocks. */
 static size_t grain_of(const qb__iterative *it, size_t least) {
     const size_t across = qb__larger(it->grid.n[0], it->grid.n[1]);
     const size_t views = qb__larger(least, qb__smaller(across / 8, QB__JOSEPH_VIEWS));
@@ -64,7 +66,7 @@ static size_t grain_of(const qb__iterative *it, size_t least) {
     return grain;
 }
 
-/* The views of one rank. */
+/* The run of views of one rank. */
 static part run_of(const qb__iterative *it, size_t rank) {
     part p = {0};
     qb__cut_rank(it->info->views, it->view_grain, (int)it->ranks, (int)rank, &p.first, &p.views);
@@ -73,7 +75,8 @@ static part run_of(const qb__iterative *it, size_t rank) {
 
 static bool in_blocks(const qb__iterative *it) { return it->ranks > 1 && it->view_grain > 1; }
 
-/* subset_of[view]. Ranks of devices have whole blocks of views in each subset; else they have what one process has. */
+/* Set subset_of[view]. With ranks on devices, each rank has whole blocks of views in each subset; otherwise the subsets
+ * are those of one process. */
 static void deal(qb__iterative *it, size_t grain, size_t *subset_of) {
     const size_t parts = in_blocks(it) ? it->ranks : 1;
     for (size_t k = 0; k < parts; k++) {
@@ -88,7 +91,7 @@ static void deal(qb__iterative *it, size_t grain, size_t *subset_of) {
     }
 }
 
-/* Each rank keeps its own views. Within a subset they are in the order of the scan. */
+/* Set the order of the views. Each rank keeps its own views. Within a subset they are in the order of the scan. */
 static void place(qb__iterative *it, const size_t *subset_of) {
     for (size_t rank = 0, at = 0; rank < it->ranks; rank++) {
         const part p = run_of(it, rank);

@@ -7,7 +7,7 @@
 #include "geometry/ray_misses.h"
 #include "recon/iterative/iterative.h"
 
-enum { LOOKED_AT = 1 << 19 }; /* rays, of all ranks together */
+enum { LOOKED_AT = 1 << 19 }; /* number of rays that are checked, of all ranks together */
 /* Shares of the total attenuation: for all rays, more than noise and an inaccurate open beam; for strong rays only. */
 static const double least = 0.02, least_strong = 0.001;
 
@@ -17,7 +17,7 @@ typedef struct sums {
     double outside, strong;
 } sums;
 
-/* Every `down`th row and `along`th column. With a limit, only rays outside the volume count. */
+/* Add every step[0]-th row and every step[1]-th column of a view. With a limit, only rays outside the volume count. */
 static void add_view(const qb__iterative *it, size_t view, const float *lines, const size_t step[2], double limit,
                      sums *s) {
     const size_t rows = it->info->rows, columns = it->info->columns;
@@ -34,8 +34,8 @@ static void add_view(const qb__iterative *it, size_t view, const float *lines, c
     }
 }
 
-/* An object that extends beyond the volume in some views only, or above it, affects few rays, but its whole image is
- * wrong. */
+/* Two criteria: the share of all rays, and that of strong rays only. An object that extends beyond the volume in some
+ * views only, or above it, affects few rays, but its whole image is wrong. */
 qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, const float *lines) {
     const double PART = 0.25; /* share of a typical line integral through the object */
     const qb__iterative *it = r->it;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb mbir: its row, and who can compute it. */
+/* qb mbir: the method's row and its engines. */
 #include "base/params.h"
 #include "base/status.h"
 #include "io/scan/scan.h"

@@ -6,13 +6,13 @@
 #include "recon/mbir/mbir_checkpoint.h"
 #include "recon/reconstruction.h"
 
-/* sigma_x and sigma_y as svmbir computes them, from some sinograms [count] and their weights. sigma_x is 0.2 *
- * 2^sharpness times the mean line integral over the detector's width. sigma_y is the rms of weighted line integrals,
- * snr_db decibels lower, times sqrt(voxel / pixel). Only rays that meet the object count. Outliers beyond the limit are
- * left out: one faulty value of 1e4 would change the whole image. */
+/* sigma_x and sigma_y as svmbir computes them, from `count` sinograms and their weights. sigma_x is 0.2 * 2^sharpness
+ * times the mean line integral over the detector's width. sigma_y is the rms of weighted line integrals, snr_db
+ * decibels lower, times sqrt(voxel / pixel). Only rays that meet the object count. Outliers beyond the limit are left
+ * out, because one faulty value of 1e4 would change the whole image. */
 typedef struct qb__mbir_sigmas {
     double x, y, p;      /* p: sigma_p of a proximal map, ten times sigma_x */
-    double limit;        /* 0: not computed yet */
+    double limit;        /* limit of outliers; 0: not computed yet */
     size_t left_out, of; /* line integrals above the limit, and all that were checked */
     double rms, weight;  /* rays that hit the object: rms of w^1/2 y times sqrt(voxel / pixel), and mean weight */
     double noise;        /* noise of w^1/2 y, from differences of neighbours; 0: none found, or not computed */
@@ -29,7 +29,7 @@ qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, siz
 typedef struct qb__mbir_image {
     const char *option, *path;
     const qb_tensor *array;
-    const char *besides; /* other values of the option, for messages */
+    const char *besides; /* other values of the option than a file name, for messages */
     qb_array data;       /* float32, while running */
     bool in_hu;          /* the file states Hounsfield units; converted when loaded */
 } qb__mbir_image;
@@ -44,7 +44,7 @@ typedef struct qb__mbir_images {
 
 /* A level of coarser voxels, on which the descent begins. */
 typedef struct qb__mbir_level {
-    qb__system_matrix matrix;  /* its columns are not kept */
+    qb__system_matrix matrix;  /* matrix on these voxels; its columns are not kept */
     qb__icd_settings settings; /* without sigma_x and sigma_y, which come from the data */
 } qb__mbir_level;
 enum { QB__MBIR_LEVELS = 4 };
@@ -55,10 +55,10 @@ typedef struct qb__mbir_levels {
     size_t levels;
 } qb__mbir_levels;
 
-/* What the options say of the cost and of the start; written by mbir_terms.c. */
+/* The terms of the cost, and the start, as the options state them; written by mbir_terms.c. */
 typedef struct qb__mbir_terms {
     const char *weights_file; /* NULL: weights by rule */
-    double constant;          /* start from this number, if is_number */
+    double constant;          /* value of the start, if is_number */
     bool is_number;
 } qb__mbir_terms;
 
@@ -70,30 +70,30 @@ typedef struct qb__mbir_flat {
     size_t left;
 } qb__mbir_flat;
 
-/* Found in the data, or read, by qb__mbir_measure(); written by mbir_sigmas.c. */
+/* Values found in the data, or read from files, by qb__mbir_measure(); written by mbir_sigmas.c. */
 typedef struct qb__mbir_measured {
     qb__mbir_sigmas sigmas;
-    qb_array weights; /* weights of the file */
+    qb_array weights; /* weights from a file */
     char job[48];     /* unique name of this job, sent by rank 0 */
 } qb__mbir_measured;
 
-/* A model-based reconstruction of a parallel beam or a fan. Without a prior between slices, they pass in slabs of whole
- * groups; with one there is a single slab, or one for each rank. Decided by mbir_plan.c, of a cone by mbir_cone.c; the
- * CPU's engine chooses how the matrix is kept. */
+/* A model-based reconstruction of a parallel beam or a fan. Without a prior between slices, slabs of whole groups are
+ * computed one after another; with such a prior there is a single slab, or one per rank. mbir_plan.c decides the
+ * struct, for a cone mbir_cone.c; the CPU's engine chooses how the matrix is kept. */
 typedef struct qb__mbir {
     qb_scan *scan;
     const qb_scan_info *info;
     const qb_mbir_options *options;
     const qb_prep_options *prep;
-    const qb_geometry *rays; /* a fan's; NULL: a parallel beam */
+    const qb_geometry *rays; /* geometry of a fan; NULL: a parallel beam */
     const char *output;      /* NULL: no file */
-    bool any;                /* computed by the method for any geometry, mbir_cone.c */
+    bool any;                /* the method for any geometry computes it (mbir_cone.c) */
     double pixel;            /* mm, or 1 when unknown; for a fan the size at the axis */
-    double center, found; /* column of the axis; NAN = not found yet. found: by begin(). A fan's geometry states it. */
+    double center, found; /* column of the axis, NAN = not found yet; found: by begin(). A fan's geometry states it */
     bool looked;          /* begin() has run */
     qb_grid grid;
     size_t first_row;     /* detector row of slice 0 */
-    size_t rows;          /* detector rows of the volume, from this one on */
+    size_t rows;          /* number of detector rows of the volume, from first_row on */
     qb_geometry geometry; /* geometry of the plane of a fan */
     double *theta;        /* [view] angular weight in radians; for a fan `flat` has the weights */
     qb__mbir_flat flat;
@@ -108,11 +108,11 @@ typedef struct qb__mbir {
     size_t grain;              /* a rank's slices are a multiple of this */
     qb__mbir_levels coarse;
     qb__mbir_measured measured;
-    qb__cut cut; /* the current one */
+    qb__cut cut; /* the current cut */
     qb__checkpoint keep;
 } qb__mbir;
 
-enum { QB__MBIR_LOOK = 8 }; /* slices from which sigmas are computed, at most */
+enum { QB__MBIR_LOOK = 8 }; /* largest number of slices from which sigmas are computed */
 /* Copy the weights of `slices` rows from `row` on from the file, in the order of the line integrals. */
 void qb__mbir_weights(const qb__mbir *m, size_t row, size_t slices, float *out);
 
@@ -122,7 +122,7 @@ void qb__mbir_weights(const qb__mbir *m, size_t row, size_t slices, float *out);
 qb_status qb__mbir_images_decide(qb__mbir *m, const qb_env *env);
 size_t qb__mbir_images_bytes(const qb__mbir *m);
 qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run);
-/* The image from a slice of the volume on; NULL if there is none. */
+/* Given image from slice `slice` of the volume on; NULL if there is none. */
 static inline const float *qb__mbir_image_at(const qb__mbir *m, const qb__mbir_image *image, size_t slice) {
     return image && image->data.data ? (const float *)image->data.data + slice * m->grid.n[0] * m->grid.n[1] : NULL;
 }
@@ -132,12 +132,12 @@ void qb__mbir_images_release(qb__mbir *m);
  * rank. */
 size_t qb__mbir_all(const qb__mbir *m);
 
-/* Warn that the descent stopped at its limit: the cost is forecast to fall by the share `rest`, 1 = unknown; the image
- * changed by the share `change` in the last equit. `or`: another remedy. */
+/* Warn that the descent stopped at its limit. rest: share by which the cost is forecast to fall, 1 = unknown; change:
+ * share by which the image changed in the last equit; or: another remedy. */
 void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, int enough, const char * or);
 
-/* What must be equal for a checkpoint to be used, besides the data: options, and the scales found in the data. Released
- * by the caller. */
+/* Options and scales found in the data that must be equal for a checkpoint to be used. The data themselves are compared
+ * separately. The caller releases the result. */
 cJSON *qb__mbir_job_of(const qb__mbir *m, const char *engine, const char *kernel);
 
 /* ---- rows of the method's table ---- */
@@ -154,7 +154,7 @@ qb_status qb__mbir_open(void *plan, const qb__cut *cut);
 
 extern const qb__engine qb__mbir_cpu, qb__mbir_device;
 
-/* The same cost for any geometry, with the projector pair (mbir_cone.c). */
+/* The method for any geometry: the same cost, minimised with the projector pair (mbir_cone.c). */
 extern const qb__method qb__mbir_cone_method;
 
 #endif

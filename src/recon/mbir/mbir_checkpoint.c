@@ -35,16 +35,16 @@ static qb_status name_folder(const char *output, char **folder) {
     return status;
 }
 
-/* slab_NNNNNN and slab_NNNNNN.next, named by path_of(). */
+/* True for the names slab_NNNNNN and slab_NNNNNN.next, made by path_of(). */
 static bool is_slab(const char *name) {
     if (strncmp(name, prefix, sizeof prefix - 1) != 0) return false;
     const char *digits = name + sizeof prefix - 1, *end = digits + strspn(digits, "0123456789");
     return end - digits >= 6 && (!*end || strcmp(end, next_one) == 0);
 }
 
-/* Only our own files are overwritten and removed: a folder with that name that holds anything else is not touched, and
- * neither is one that others can write to. `read`: files are checked when they are read. QB_OK if there is no
- * folder. */
+/* Refuse a folder that is not ours. Only our own files are overwritten and removed: a folder of that name is not used
+ * if it holds anything else, or if others can write to it. read: files are checked when they are read. QB_OK if there
+ * is no folder. */
 static qb_status check_folder(const char *folder, bool read) {
     char other[64] = "";
     struct stat about;
@@ -66,7 +66,7 @@ static qb_status check_folder(const char *folder, bool read) {
     return distrust ? qb__fail(QB_BAD_ARGUMENT, "the folder %s cannot keep checkpoints: %s", folder, distrust) : QB_OK;
 }
 
-/* Its lock; an existing folder need not have one. *anew: nothing in it belongs to this run. */
+/* Lock the folder; an existing folder need not have a lock file. *anew: nothing in the folder belongs to this run. */
 static bool take(qb__checkpoint *c, bool *anew) {
     *anew = true;
     if (c->job) return (c->lock = qb__staging_share(c->folder, c->job, anew)) >= 0;
@@ -110,7 +110,7 @@ qb_status qb__checkpoint_open(const char *output, bool resume, double every, boo
                     c->folder, output);
 }
 
-/* Our files, complete or incomplete. */
+/* Remove our files, complete or incomplete. */
 static void empty(const qb__checkpoint *c) {
     qb__recover(c->folder, true, c->env);
     DIR *list = opendir(c->folder);
@@ -151,7 +151,7 @@ static qb_status path_of(const qb__checkpoint *c, const qb__checkpoint_slab *sla
 
 /* ---- resume ---- */
 
-/* *state: a number that identifies a file's state among those of the slab; -1: no file. */
+/* Read the state of a file. *state: a number that orders the states of a slab; -1: there is no file. */
 static qb_status peek(const char *path, const qb__checkpoint_slab *slab, double *state) {
     struct stat about;
     qb__checkpoint_found found = QB__FOUND_NOTHING;
@@ -163,7 +163,7 @@ static qb_status peek(const char *path, const qb__checkpoint_slab *slab, double 
     return status;
 }
 
-/* The latest state that all have among their two files, or -1. */
+/* The latest state that each rank has in one of its two files; -1: none. */
 static double common(const double *states, int ranks) {
     double latest = -1;
     for (int own = 0; own < 2; own++) {
@@ -217,7 +217,7 @@ qb_status qb__checkpoint_load(qb__checkpoint *c, qb__checkpoint_slab *slab) {
 
 /* ---- save ---- */
 
-/* Prepare the folder without anything of another run; resumed files stay in it. */
+/* Make and lock the folder. Files of another run are removed; files of a resumed run stay. */
 static qb_status begin(qb__checkpoint *c) {
     bool anew;
     if (c->lock >= 0) return QB_OK;
@@ -277,8 +277,8 @@ static void save(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
     c->every = 0;
 }
 
-/* For slabs that sweep together, when it is time for any of them; if they cannot agree, the next exchange gives the
- * reason. */
+/* True if it is time to save; for slabs that sweep together, if it is time for any of them. If ranks cannot agree, the
+ * next exchange reports the reason. */
 static bool is_due(const qb__checkpoint *c, bool due) {
     double any = due && c->folder && c->every > 0;
     if (c->halo && !c->asked) return false;
@@ -293,7 +293,8 @@ void qb__checkpoint_swept(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
     if (is_due(c, !slab->stopped && qb__now() - c->saved >= c->every)) save(c, slab);
 }
 
-/* Images are small compared with their cost, but short jobs leave no files. */
+/* Save the images of a finished slab. They are small compared with the work that they cost, but short jobs write no
+ * files. */
 void qb__checkpoint_done(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
     if (is_due(c, c->all && (c->lock >= 0 || qb__now() - c->saved >= c->every))) save(c, slab);
 }

@@ -4,23 +4,25 @@
 
 #include "recon/mbir/mbir_checkpoint_file.h"
 
-/* Checkpoints of a descent in the folder OUT.checkpoint next to its output, so that a killed run can be resumed. One
- * file per slab, replaced as a whole (io/publish/publication.h): of the current slab voxels, errors and the trace of
- * its sweeps; of finished slabs, if there are several, their images. The file `lock` is locked as long as the writing
- * process lives, or one of a job's ranks, each of which saves its own slabs (io/publish/staging.h). Each file begins
- * with its job as JSON: that of another job is refused. Slabs that sweep together are saved after the same sweep: all
- * write a new file (slab_N.next) before any gives it the name of the previous one, so that there is always a sweep that
- * all have, and that is resumed. If a checkpoint cannot be written, it is given up with a warning, and the job
- * continues. */
+/* Checkpoints of a descent in the folder OUT.checkpoint next to its output, so that a killed run can be resumed.
+ *
+ * There is one file per slab, replaced as a whole (io/publish/publication.h). For the current slab it holds voxels,
+ * errors and the trace of its sweeps; for finished slabs, if there are several, their images. The file `lock` is locked
+ * as long as the process that writes lives, or one of the ranks of a job, each of which saves its own slabs
+ * (io/publish/staging.h). Each file begins with its job as JSON; a file of another job is refused.
+ *
+ * Slabs that sweep together are saved after the same sweep. All write a new file (slab_N.next) before any replaces the
+ * previous one, so there is always a sweep that all have, and from which the job is resumed. If a checkpoint cannot be
+ * written, a warning is given, no more are written, and the job continues. */
 typedef struct qb__checkpoint {
     char *folder;     /* NULL: nothing is saved */
-    double every;     /* seconds; 0 = nothing is saved, but an existing state may be resumed */
-    bool resume, all; /* resume an existing state; save finished slabs too */
+    double every;     /* seconds between saves; 0 = nothing is saved, but an existing state may be resumed */
+    bool resume, all; /* resume: use an existing state; all: save finished slabs too */
     bool asked;       /* checkpoints are wanted, the same on all ranks */
     const qb_env *env;
     const char *job;          /* name of the job on all ranks; NULL = single process */
     const qb__icd_halo *halo; /* slabs of ranks that sweep together; NULL: independent */
-    int lock;                 /* < 0: nothing in it is ours */
+    int lock;                 /* descriptor of the lock; < 0: no file in the folder is ours */
     double saved;             /* time of the last save, or of the start */
     size_t slabs;             /* number of resumed slabs that were finished */
     double equits;            /* equits of the resumed slab that was not finished */
@@ -30,14 +32,15 @@ typedef struct qb__checkpoint {
  * run to be resumed is still working. Close it also after a failure. */
 qb_status qb__checkpoint_open(const char *output, bool resume, double every, bool all, const char *job,
                               const qb__icd_halo *halo, const qb_env *env, qb__checkpoint *checkpoint);
-/* Close and keep the files: the job has failed, or was given up. */
+/* Close and keep the files, because the job has failed or was given up. */
 void qb__checkpoint_close(qb__checkpoint *checkpoint);
-/* Remove the files: the output is published. */
+/* Remove the files, because the output is published. */
 void qb__checkpoint_drop(qb__checkpoint *checkpoint);
 
-/* The saved state of a slab. QB_BAD_ARGUMENT for another job, with the difference; QB_BAD_INPUT for a damaged file. */
+/* Look for the saved state of a slab. QB_BAD_ARGUMENT with the difference if it is of another job; QB_BAD_INPUT for a
+ * damaged file. */
 qb_status qb__checkpoint_look(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab, qb__checkpoint_found *found);
-/* Resume it: sweeps and trace, and the stack, which was started, or the images. */
+/* Load the saved state: sweeps and trace, and the stack, which must have been started, or the images. */
 qb_status qb__checkpoint_load(qb__checkpoint *checkpoint, qb__checkpoint_slab *slab);
 /* True if it is time to save a slab that sweeps alone. */
 bool qb__checkpoint_due(const qb__checkpoint *checkpoint);

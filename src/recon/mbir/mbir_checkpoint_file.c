@@ -22,12 +22,12 @@ typedef struct head {
     char magic[WORD];
     uint64_t bytes; /* size of the file */
     uint64_t hash;  /* hash of everything after the head */
-    uint64_t job;   /* bytes of JSON */
+    uint64_t job;   /* bytes of the job's JSON */
     uint64_t turns;
-    char stopped[WORD]; /* "": still running */
+    char stopped[WORD]; /* reason why the slab stopped; "": it was still running */
 } head;
 
-/* Parts of a file, hashed as they are read or written. */
+/* A file that is read or written in parts, with a hash of them. */
 typedef struct stream {
     int fd;
     const char *path;
@@ -95,7 +95,7 @@ static bool is_head(const head *h, uint64_t bytes) {
            bytes >= sizeof *h && h->job <= JOB_MOST;
 }
 
-/* Read up to the end of the job's text. */
+/* Open a file and read it up to the end of the job's text. */
 static qb_status open_file(const char *path, const qb__checkpoint_slab *slab, stream *s, head *h) {
     struct stat about;
     *s = (stream){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .path = path};

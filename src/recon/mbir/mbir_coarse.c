@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A descent on coarser voxels, as the start of another descent. */
+/* Descends on coarser voxels to make the start of another descent. */
 #include "recon/mbir/mbir_coarse.h"
 
 #include <math.h>
@@ -10,11 +10,12 @@
 #include "recon/mbir/mbir_noise.h"
 
 enum { LEAST = 8, LEAST_BY_ITSELF = 24 };
-static const double enough = 0.001; /* change, and decrease of the cost, at which a level may stop */
+static const double enough = 0.001; /* a level stops if its change and the decrease of its cost are below this */
 
 /* ---- levels ---- */
 
-/* Includes voxels at the edge that reach into the circle, but not with their centre. */
+/* Radius of a level. Coarse voxels at the edge are included if they reach into the circle, even if their centre is
+ * outside. */
 static double radius_of(const qb__mbir *m, size_t level) {
     return ldexp(m->settings.radius, -(int)level) + (level ? 0.5 : 0);
 }
@@ -28,7 +29,8 @@ qb_grid qb__mbir_grid_of(const qb__mbir *m, size_t level) {
     return grid;
 }
 
-/* An equit of the next finer level costs four times as much: twice as many equits here take half of its time. */
+/* Limit of equits of a level. An equit of the next finer level costs four times as much, so twice as many equits here
+ * take half of its time. */
 static int equits_of(const qb__mbir *m, size_t level) {
     const double many = 1000, own = m->settings.equits;
     return (int)fmin(ldexp(own, (int)level), fmax(own, many));
@@ -47,8 +49,9 @@ static qb_status decide_level(qb__mbir *m, size_t level) {
     return qb__fail_in(status, "--coarse %zu", level);
 }
 
-/* Default: if views are fewer than a fourth of the voxels per side, or leave out a tenth of the half turn, structures
- * over long distances are poorly determined and converge slowly on small voxels. */
+/* Default number of levels. There are some if views are fewer than a fourth of the voxels per side, or leave out a
+ * tenth of the half turn: then structures over long distances are poorly determined, and converge slowly on small
+ * voxels. */
 static qb_status levels_by_itself(const qb__mbir *m, size_t side, size_t *levels) {
     const size_t views = m->geometry.views;
     size_t *order = NULL;
@@ -82,7 +85,7 @@ qb_status qb__mbir_coarse_decide(qb__mbir *m) {
                         levels, LEAST, m->grid.n[0], m->grid.n[1]);
     for (m->coarse.levels = 0; m->coarse.levels < levels && status == QB_OK; m->coarse.levels += status == QB_OK)
         status = decide_level(m, m->coarse.levels + 1);
-    return asked || status == QB_NO_MEMORY ? status : QB_OK; /* otherwise with as many levels as possible */
+    return asked || status == QB_NO_MEMORY ? status : QB_OK; /* by default use as many levels as possible */
 }
 
 void qb__mbir_coarse_release(qb__mbir *m) {
@@ -116,10 +119,10 @@ int qb__mbir_coarse_equits(const qb__mbir *m) {
 typedef struct refining {
     const float *from;
     float *to;
-    size_t few[2], n[2]; /* along x and y, coarse and fine: both with the same centre */
+    size_t few[2], n[2]; /* numbers of coarse and fine voxels along x and y; both grids have the same centre */
 } refining;
 
-/* The coarse voxels on both sides of a fine voxel's centre, and the weight of the second. */
+/* Find the coarse voxels on both sides of a fine voxel's centre; returns the weight of the second. */
 static float place(size_t i, size_t n, size_t few, size_t *first, size_t *second) {
     const double at = ((double)i - ((double)n - 1) / 2) / 2 + ((double)few - 1) / 2;
     const double inside = fmin(fmax(at, 0), (double)few - 1);
@@ -161,7 +164,7 @@ static qb_status refine(const qb__mbir *m, const qb__mbir_coarse *c, size_t leve
 
 /* ---- one level ---- */
 
-/* No progress is reported, because it is a small part of the whole. */
+/* Descend on one level. No progress is reported, because it is a small part of the whole work. */
 static qb_status descend(qb__mbir_level *l, size_t level, qb__mbir_coarse *c, const qb__icd_given *given,
                          float *image) {
     const size_t voxels = l->matrix.nx * l->matrix.ny;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb mbir of any geometry: what the options say to the iterative solver. */
+/* qb mbir for any geometry: passes its options to the iterative solver. */
 #include "recon/mbir/mbir_cone.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static void warn_of_rest(const qb__mbir_cone *cone, const qb__solved *solved, co
                           10 * tens > solved->iterations ? 10 * tens : solved->iterations + 10, "");
 }
 
-/* As that of a coordinate descent with a single slab. */
+/* Report in the same form as a coordinate descent with a single slab. */
 static void report_descent(const qb__iterative_run *r, cJSON *json) {
     const qb__mbir_cone *cone = (const qb__mbir_cone *)r->it;
     const qb__mbir *m = &cone->m;
@@ -66,7 +66,7 @@ static void report_descent(const qb__iterative_run *r, cJSON *json) {
 
 /* ---- decisions ---- */
 
-/* Refuse options that only a coordinate descent has. */
+/* Refuse options that only coordinate descent has. */
 static qb_status check_options(const qb_mbir_options *options) {
     static const struct {
         const char *name, *why;
@@ -90,7 +90,7 @@ static qb_status check_options(const qb_mbir_options *options) {
     return status;
 }
 
-/* The same options as those of the iterative methods. */
+/* Copy the options that the iterative methods have, too. */
 static void translate(const qb_mbir_options *o, qb_iterative_options *to) {
     *to = (qb_iterative_options){.struct_size = sizeof *to,
                                  .iterations = o->equits,
@@ -135,7 +135,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     cone->it.report = report_descent;
     cone->it.keeper = qb__mbir_cone_keeper;
     m->output = task->output->array ? NULL : task->output->output;
-    cone->it.alone = m->options->prox || m->options->prox_array; /* a proximal map is of its volume alone */
+    cone->it.alone = m->options->prox || m->options->prox_array; /* a proximal map has no slices beyond its volume */
     cone->it.more_lines = m->terms.weights_file ? 1 : 0;
     QB__TRY(qb__iterative_decide(&qb__solver_mbir, &inner, &cone->it, env, json, decision));
     QB__TRY(decide_detector(cone));
@@ -163,8 +163,8 @@ static qb_status check_weights(const qb__mbir *m) {
     return QB_OK;
 }
 
-/* Lines far from the others, among those that the scales were computed from. By transmission, large ones weigh
- * nothing. */
+/* Warn of outliers among the line integrals from which the scales were computed. With transmission weights, large
+ * values have almost no weight. */
 static void warn_of_far(const qb__mbir *m, const qb_env *env) {
     const qb__icd_weighting rule = m->settings.weighting;
     if (!m->measured.sigmas.left_out || m->terms.weights_file || rule == QB__WEIGH_TRANSMISSION ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a reconstruction of any geometry, kept after some of its passes: a slab of all slices
- * (mbir_checkpoint.h). All ranks have the same state: rank 0 keeps it, reads it again, and sends it to the others. */
+/* Saves the state of a reconstruction of any geometry after some of its passes, as a slab of all slices
+ * (mbir_checkpoint.h). All ranks have the same state: rank 0 saves it, reads it again, and sends it to the others. */
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -21,7 +21,8 @@ static qb_status hash_of_ranks(const qb__mbir_keep *k, uint64_t *sum) {
     return status;
 }
 
-/* Where no checkpoint is asked for, and none can be made, the data are not hashed. Collective over ranks. */
+/* Find the identity of the job. The data are not hashed if no checkpoint is asked for or can be made. Collective over
+ * ranks. */
 static qb_status tell_job(qb__mbir_keep *k) {
     const qb__mbir *m = &k->cone->m;
     const qb__iterative *it = &k->cone->it;
@@ -45,7 +46,7 @@ static qb_status tell_job(qb__mbir_keep *k) {
     return status == QB_OK ? written : status;
 }
 
-/* The trace is the solver's own; this one says how many passes there were. */
+/* The slab for a checkpoint. Its trace only says how many passes were made; the solver saves its own trace. */
 static qb_status slab_of(qb__mbir_keep *k, const qb__solve_state *state, qb__checkpoint_slab *slab) {
     const int most = k->cone->m.options->equits;
     qb_status status;
@@ -63,7 +64,7 @@ out:
     return status;
 }
 
-/* A state whose pieces go to all ranks as rank 0 reads them. */
+/* A state that rank 0 reads, and sends piece by piece to all ranks. */
 typedef struct shared {
     qb__comm *comm;
     const qb__solve_state *state;

@@ -16,7 +16,7 @@ static double times_fly(qb_mbir_matrix kind) {
     return 1;
 }
 
-/* Voxels of one size, the volume's or coarser, and whether their start is back-projected. */
+/* Voxels of one size, of the volume or of a coarser level; `back`: their start is back-projected. */
 typedef struct voxels_of {
     const qb__system_matrix *matrix;
     const qb__icd_settings *settings;
@@ -27,15 +27,16 @@ static double count_of(const voxels_of *v) {
     return (double)qb__icd_pixels(v->matrix->nx, v->matrix->ny, v->settings->radius);
 }
 
-/* The start goes through all columns up to three times: back-projection, curvature, errors. The errors of a group are
- * one thread's work, the rest is shared by all. */
+/* Number of passes over all columns that the start takes, relative to three: back-projection, curvature and errors. One
+ * thread computes the errors of a group; the rest is shared by all threads. */
 static double start_turns(const voxels_of *v, double groups, int threads) {
     const double shared = groups / threads, apart = ceil(shared);
     return ((v->back ? 2 : 1) * fmax(shared, 1.0 / threads) + apart) / 3;
 }
 
-/* Slice by slice, with all threads on one slice. Without measurements: updates of a single slice relative to those of
- * sixteen, priors one by one. Columns are visited as often as for groups. */
+/* Cost if slices are computed one by one, with all threads on one slice. Without measurements: speed of updates of a
+ * single slice relative to sixteen slices; priors are computed one by one. Columns are visited as often as for
+ * groups. */
 static qb__mbir_cost cost_of_few(const qb__mbir *m, const voxels_of *v, size_t slices, int threads) {
     static const double single = 0.26, starting = 0.7, together = 2, fan = 1.5;
     const double voxels = count_of(v) * (double)slices,
@@ -68,7 +69,7 @@ qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t sl
     return cost_at(m, &own, kind, slices, threads);
 }
 
-/* The first sweep does most of the work, later ones the remaining edges. */
+/* Equits that forecasts assume: the first level does most of the work, later ones only correct the edges. */
 double qb__mbir_level_equits(const qb__mbir *m, size_t i) {
     enum { FIRST = 40, LATER = 15 };
     return fmin(m->coarse.level[i].settings.equits, i + 1 == m->coarse.levels ? FIRST : LATER);

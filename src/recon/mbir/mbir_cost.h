@@ -4,9 +4,9 @@
 
 #include "recon/mbir/mbir.h"
 
-/* Seconds of a descent on the CPU, by the rates of planner/rates.h: for a matrix that is kept, once; for the start and
- * for an equit of a slab. Slices that are neighbours in the prior are updated in turns, so not all threads have a group
- * (icd_stack.h). */
+/* Seconds of a descent on the CPU, from the rates of planner/rates.h: for making a matrix that is kept, for the start
+ * of a slab, and for an equit of a slab. Neighbouring slices in the prior are updated in turns, so some threads have no
+ * group (icd_stack.h). */
 typedef struct qb__mbir_cost {
     double matrix, start, equit;
 } qb__mbir_cost;

@@ -34,7 +34,7 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return (qb__room){.host = qb__mbir_descent_bytes(m, cut, stack)};
 }
 
-/* A matrix that later runs find in the cache is not counted. */
+/* Seconds of the job with a kind of matrix. The matrix is not counted if it is stored in the cache for later runs. */
 static double seconds_by(const qb__mbir_descent *d, qb_mbir_matrix kind, const qb__cut *cut) {
     const qb__mbir_cost cost = qb__mbir_cost_of(d->m, kind, cut->slices, d->threads);
     const double making = d->m->options->matrix_cache ? 0 : cost.matrix;
@@ -47,7 +47,7 @@ static double seconds(void *state, const qb__cut *cut) {
     return seconds_by(d, d->m->kind, cut);
 }
 
-/* Memory for a matrix that is not kept: into `facts` if it fits. */
+/* Add the option that does without a kept matrix to `facts`, if that fits. */
 static void offer_fly(const qb__mbir_descent *d, const qb__cut *least, qb__job_facts *facts) {
     qb__mbir_descent fly = *d;
     qb__mbir m = *fly.m;
@@ -59,8 +59,8 @@ static void offer_fly(const qb__mbir_descent *d, const qb__cut *least, qb__job_f
              "--matrix fly computes what it would keep, and needs %.1f MiB", (double)need / 1048576);
 }
 
-/* The cut to begin with; the frame's memory besides the engine's share is about that of line integrals and images once
- * more. */
+/* True if the cut fits. Besides the engine's share, the frame needs about as much memory as line integrals and images
+ * once more. */
 static bool has_room(const qb__mbir_descent *d, const qb__cut *cut, const qb__room *cap) {
     const qb__mbir *m = d->m;
     const size_t lines = m->info->views * m->info->columns, image = m->grid.n[0] * m->grid.n[1];
@@ -68,7 +68,8 @@ static bool has_room(const qb__mbir_descent *d, const qb__cut *cut, const qb__ro
     return need + need / 8 <= cap->host;
 }
 
-/* Of those that give the same bits; memory is not spent for small gains, nor without measurements. */
+/* Choose how the matrix is kept, among kinds that give the same bits. Memory is not spent for a small gain, or if no
+ * rates were measured. */
 static void choose_matrix(qb__mbir_descent *d, const qb__cut_space *space) {
     static const double worth = 0.9;
     qb__mbir *m = d->m;

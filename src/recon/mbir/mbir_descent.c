@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The work of a model-based reconstruction on any engine: a slab is prepared as a whole, then it descends. */
+/* The work of a model-based reconstruction on any engine: a slab is prepared as a whole, then the descent runs. */
 #include "recon/mbir/mbir_descent.h"
 
 #include <math.h>
@@ -87,7 +87,7 @@ static size_t weight_rows(const qb__mbir *m, size_t slices) {
     return m->terms.weights_file ? m->info->views * slices * m->info->columns : 0;
 }
 
-/* With the values found in the data. */
+/* Settings with the scales found in the data. */
 static qb__icd_settings settings_of(const qb__mbir *m) {
     qb__icd_settings settings = m->settings;
     settings.prior.sigma = m->images.proximal ? m->measured.sigmas.p : m->measured.sigmas.x;
@@ -97,7 +97,7 @@ static qb__icd_settings settings_of(const qb__mbir *m) {
 
 /* ---- descent ---- */
 
-/* What must be equal for a checkpoint to be used: options, values found in the data, and the data. */
+/* Find the identity of the job for a checkpoint: options, values found in the data, and the data. */
 static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, const void *lines, char **text) {
     const qb__mbir *m = d->m;
     const size_t data = m->info->views * slab->slices * m->info->columns * sizeof(float);
@@ -137,7 +137,8 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
     return t->status != QB_OK;
 }
 
-/* A fan is not back-projected by the transposed matrix, which lacks the voxels' distances from the source. */
+/* Make the start image of a fan. The transposed matrix cannot do it, because it lacks the voxels' distances from the
+ * source. */
 static qb_status begin_in_fan(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given,
                               float **images) {
     if (!d->m->rays || !given->filter || given->images) return QB_OK;
@@ -153,7 +154,7 @@ static qb_status stack_of_level(void *self, qb__system_matrix *matrix, const qb_
     return d->stack(d, matrix, settings, slices, stack);
 }
 
-/* The image from coarser voxels is the start. */
+/* Make the start image on coarser voxels. */
 static qb_status begin_coarsely(qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given,
                                 float **image) {
     d->coarsely = d->m->coarse.levels > 0;
@@ -171,7 +172,7 @@ static qb_status begin_coarsely(qb__mbir_descent *d, const qb__checkpoint_slab *
     return status;
 }
 
-/* From the start, or from a checkpoint. */
+/* Descend from the start, or from a checkpoint. */
 static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool resumed, const float *lines) {
     qb__mbir *m = d->m;
     const size_t first = slab->first - m->first_row;
@@ -205,14 +206,14 @@ out:
     return status;
 }
 
-/* Everything is prepared by now if there is one slab and one process: truncation and outliers can be reported before
- * the end. */
+/* Warn of truncation and outliers before the end, if there is one slab and one process, because all values are prepared
+ * by now. */
 static qb_status check_values(const qb__mbir_descent *d) {
     const bool all = d->m->cut.slabs == 1 && qb__comm_count(qb__comm_of(d->run->env)) == 1;
     return all ? qb__prepare_check(d->m->info->path, d->run->counts, qb__pool_threads(d->run->pool)) : QB_OK;
 }
 
-/* Without weights they are made, unless all values of the slab were measured. */
+/* Give masked values the weight 0 even if the plan has no weights: a slab with masked values then needs weights. */
 static qb_status weigh_masked(qb__mbir_descent *d) {
     const qb__mbir *m = d->m;
     d->settings.weighting = m->settings.weighting;
@@ -325,7 +326,8 @@ size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stac
 
 /* ---- life ---- */
 
-/* One of several ranks also saves its only slab, because it finishes before the job. */
+/* Open the checkpoint of a cut. With several ranks even a single slab is saved when it is finished, because it finishes
+ * before the job does. */
 static qb_status open_checkpoint(qb__mbir_descent *d, const qb__cut *cut) {
     qb__mbir *m = d->m;
     const qb_mbir_options *o = m->options;

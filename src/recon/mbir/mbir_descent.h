@@ -6,31 +6,32 @@
 #include "recon/mbir/mbir_coarse.h"
 #include "recon/mbir/mbir_masked.h"
 
-/* Shared by the engines of qb mbir; each engine's state begins with it. */
+/* State that the engines of qb mbir share; the state of each engine begins with it. */
 typedef struct qb__mbir_descent {
     qb__mbir *m;
     int threads;
-    /* Set by the engine: makes a stack for that many slices, on the voxels of the volume or of a coarser level. */
+    /* Make a stack for that many slices, on the voxels of the volume or of a coarser level. Set by the engine. */
     qb_status (*stack)(struct qb__mbir_descent *descent, qb__system_matrix *matrix, const qb__icd_settings *settings,
                        size_t slices, qb__icd_stack **stack);
     const char *engine, *kernel;                         /* names for the report */
     qb__room (*memory)(void *state, const qb__cut *cut); /* memory that a cut needs; set by the engine */
-    qb__room cap;                                        /* limits that the memory must keep */
+    qb__room cap;                                        /* limits of the memory */
     /* while running */
     const qb__running *run;
-    qb_env env;                         /* the caller's; without progress if there are several slabs */
-    qb__icd_settings settings;          /* sigma_x and sigma_y are set; the weighting fits the current slab */
+    qb_env env; /* env of the caller; without progress if there are several slabs */
+    /* settings with sigma_x and sigma_y; the weighting is that of the current slab */
+    qb__icd_settings settings;
     qb__mbir_masked masked;             /* masked pixels of the current slab */
     qb__mbir_truncation truncation;     /* truncation of the current slab */
-    bool warned_far, warned_truncation; /* each warning is given once: outliers, rays outside the volume */
-    float *some;                        /* the current slab's part of the weights file */
+    bool warned_far, warned_truncation; /* true after the warning of outliers, and of rays outside the volume */
+    float *some;                        /* weights of the current slab from the file */
     float *slice;                       /* one slice of the image, for the comparison with the reference */
     qb__icd_trace *trace;
-    qb__mbir_coarse coarse; /* result of the descents on coarser voxels */
+    qb__mbir_coarse coarse; /* the descents on coarser voxels */
     bool coarsely;          /* there were descents on coarser voxels */
     cJSON *slabs;           /* report of each slab */
     size_t unfinished;      /* slabs whose cost is forecast to fall by 1 % or more */
-    double rest;            /* largest forecast decrease, relative to the cost */
+    double rest;            /* largest forecast decrease of a slab's cost, relative to the cost */
     double change;          /* largest change of a slab's image in its last sweep */
 } qb__mbir_descent;
 

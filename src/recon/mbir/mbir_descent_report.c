@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report of a descent, and whether it had converged. */
+/* The report of a descent, with a warning if it had not converged. */
 #include "recon/mbir/mbir_descent.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/warning.h"
 #include "recon/mbir/mbir_reference.h"
 
-static const double worth_telling = 0.01; /* share of the cost */
+static const double worth_telling = 0.01; /* share of the cost above which the rest is reported */
 
 const char *qb__mbir_units(const qb__mbir *m) {
     return qb__volume_units(m->options->hu, m->rays || m->info->pixel_size > 0);
@@ -34,7 +34,8 @@ static void note_reference(const qb__mbir_descent *d, const qb__checkpoint_slab 
     for (int i = 0; rmse && i < of->turns; i++) cJSON_AddItemToArray(rmse, cJSON_CreateNumber(d->trace[i].rmse));
 }
 
-/* The remaining error of a level does not show in the later decrease of the cost. */
+/* Forecast decrease of the cost, also of the levels: an error that remains from a level does not show in the decrease
+ * of the cost later. */
 static double rest_of(const qb__mbir_descent *d, const qb__checkpoint_slab *of) {
     double rest = of->turns ? d->trace[of->turns - 1].rest : 0;
     for (size_t i = 0; d->coarsely && i < d->m->coarse.levels; i++) rest = fmax(rest, d->coarse.came[i].rest);
@@ -69,7 +70,7 @@ qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkp
 
 /* ---- the whole ---- */
 
-/* After few equits the cost may still fall by any amount, so that the forecast means nothing. */
+/* The forecast means nothing after few equits, because the cost may still fall by any amount. */
 void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double change, int enough, const char * or) {
     if (rest < 0.995)
         qb__warn(env,
@@ -84,7 +85,7 @@ void qb__mbir_warn_of_rest(const qb_env *env, int equits, double rest, double ch
             equits, 100 * change, enough, or);
 }
 
-/* Loops around proximal maps stop early by intent. */
+/* A loop around proximal maps stops each of them early on purpose, so there is no warning. */
 static void warn_of_rest(const qb__mbir_descent *d) {
     const qb__mbir *m = d->m;
     if (d->unfinished && !m->images.proximal)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device as an engine of qb mbir: slices stay there during the descent; the CPU prepares and filters. */
+/* A device as an engine of qb mbir: slices stay on the device during the descent. The CPU prepares and filters. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static qb__icd_size size_of(const qb__mbir *m, const qb__system_matrix *matrix, 
                           m->options->deterministic};
 }
 
-/* Coarser voxels that the kernel cannot process are computed by the CPU. */
+/* True if the device computes a level. The CPU computes coarser voxels that the kernel cannot process. */
 static bool is_for_device(const on_device *gpu, const qb__system_matrix *matrix, const qb__icd_settings *settings) {
     const qb__icd_size size = size_of(gpu->descent.m, matrix, settings);
     return !variant_of(gpu)->head.unusable(qb__device_info_of(gpu->pick.device), &size, gpu->pick.choice.values);
@@ -56,7 +56,7 @@ static qb__icd_room room_of(const on_device *gpu, const qb__cut *cut) {
                               qb__mbir_all(m));
 }
 
-/* Levels one after another. */
+/* Memory for the levels and the volume; levels are computed one after another, so the largest counts. */
 static qb__icd_room with_levels(const on_device *gpu, const qb__cut *cut, qb__icd_room most) {
     const qb__mbir *m = gpu->descent.m;
     for (size_t i = 0; i < m->coarse.levels; i++) {
@@ -80,7 +80,7 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return room;
 }
 
-/* Equits of the volume's own voxels with the same cost as the coarser levels, and their starts. */
+/* Equits of the volume's own voxels that cost as much as all coarser levels with their starts. */
 static double equits_of_levels(const qb__mbir *m) {
     double sum = 0;
     for (size_t i = 0; i < m->coarse.levels; i++) sum += ldexp(qb__mbir_level_equits(m, i) + 1.5, -2 * (int)(i + 1));
@@ -129,7 +129,7 @@ static qb__question question_of(const on_device *gpu) {
                           .id = m->options->kernel};
 }
 
-/* Why this job stays on the CPU; NULL = the device can take it. */
+/* The reason why this job stays on the CPU; NULL = the device can do it. */
 static const char *not_for_devices(const on_device *gpu) {
     const qb__mbir *m = gpu->descent.m;
     if (m->options->matrix == QB_MATRIX_BYTES || m->options->matrix == QB_MATRIX_FLOATS)

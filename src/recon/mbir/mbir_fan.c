@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A fan beam's geometry, and the start image of its descent. */
+/* The geometry of a fan beam, and the start image of its descent. */
 #include "recon/mbir/mbir_fan.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static const double degrees = 57.29577951308232;
 
 /* ---- geometry ---- */
 
-/* Of a stack of fans, the one in the plane of the source, which is like all others. */
+/* For a stack of fans, the fan in the plane of the source; all others are like it. */
 static qb_geometry in_a_plane(const qb__mbir *m) {
     qb_geometry g = *m->rays;
     g.apart = false;
@@ -63,7 +63,7 @@ static double reach_of(const qb__mbir *m) {
     return m->grid.voxel[0] * fmin(m->settings.radius, hypot((double)m->grid.n[0], (double)m->grid.n[1]) / 2);
 }
 
-/* The geometry's numbers for the provenance; none if it does not see the axis. */
+/* Write the geometry's numbers into the provenance; none if the detector does not see the axis. */
 static qb_status note_geometry(const qb__mbir *m, cJSON *json) {
     const qb_geometry seen = in_a_plane(m);
     char *text;
@@ -95,10 +95,10 @@ out:
     return status;
 }
 
-/* As wide as the part that the curved detector sees. */
+/* Replace a curved detector by a flat one, as wide as the part that the curved one sees. */
 static qb_status unbend(qb__mbir *m) {
     const qb_geometry *g = &m->geometry;
-    /* radians from the middle, where the columns of the plane are fourteen times as far apart */
+    /* largest angle in radians from the middle; there the columns of the plane are fourteen times as far apart */
     const double steepest = 1.3;
     double low = 0, high = 0;
     for (size_t v = 0; v < g->views; v++) {
@@ -123,7 +123,7 @@ static qb_status unbend(qb__mbir *m) {
     return status;
 }
 
-/* Missing parts of the turn only make the start worse. */
+/* Prepare weights and filter. Missing parts of the turn are no error, because they only make the start worse. */
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env) {
     qb_status status = m->geometry.radius > 0 ? unbend(m) : qb__geometry_copy(&m->geometry, &m->flat.screen);
     if (status != QB_OK) return status;
@@ -201,7 +201,7 @@ static void back_project(void *context, size_t task, int worker) {
                     false, p->scratch[worker]);
 }
 
-/* Filtered rows begin `before` columns to the left of the detector. */
+/* Projection matrices for filtered rows, which begin `before` columns to the left of the detector. */
 static void place(const qb__mbir *m, const qb__matrix *from, double (*to)[12]) {
     for (size_t v = 0; v < m->geometry.views; v++)
         for (int j = 0; j < 4; j++) {
@@ -211,7 +211,7 @@ static void place(const qb__mbir *m, const qb__matrix *from, double (*to)[12]) {
         }
 }
 
-/* Of a single plane: kernels for circles use vectors of slices and would be twenty times as slow. */
+/* Choose the kernel for a single plane. Kernels for circles use vectors of slices and would be twenty times as slow. */
 static qb_status choose(projecting *p) {
     const qb__question question = {.operation = QB__BP_CONE,
                                    .problem = &p->problem,

@@ -4,9 +4,9 @@
 
 #include "recon/mbir/mbir.h"
 
-/* qb mbir of a fan beam: the detector row, or the few rows, of a cone-beam geometry whose rays stay within a slice each
- * (geometry/fan_plane.h). Voxels, weights, prior and descent are those of a parallel beam; footprints are a fan's
- * (cpu/icd/icd.h), and the start is an FDK reconstruction of the middle plane. */
+/* qb mbir of a fan beam: the one row, or the few rows, of a detector whose rays each stay within a slice
+ * (geometry/fan_plane.h). Voxels, weights, prior and descent are those of a parallel beam. The footprints are those of
+ * a fan (cpu/icd/icd.h), and the start is an FDK reconstruction of the middle plane. */
 
 /* Check that the scan fits the geometry of the options, and make the grid of all its rows. */
 qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env);
@@ -16,7 +16,7 @@ qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json, qb_geom
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env);
 void qb__mbir_fan_release(qb__mbir *m);
 
-/* Additional bytes for this start. */
+/* Additional bytes that this start needs. */
 size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices);
 /* Make the start image on the coarsest voxels; release *images with qb__free. */
 qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,

@@ -16,8 +16,8 @@
 
 enum { VIEWS = 12, COLUMNS = 48 }; /* rays of a sampled row */
 
-/* Reading of the image: axis j of the volume is axis from[j] of the image, mirrored if bit j of `flip` is set, and
- * moved by shift[j] voxels. */
+/* How an image may have to be read to fit: axis j of the volume is axis from[j] of the image, mirrored if bit j of
+ * `flip` is set, and moved by shift[j] voxels. */
 typedef struct reading {
     int from[3], flip;
     long shift[3];
@@ -34,7 +34,7 @@ typedef struct looking {
     const qb__mbir_sample *sample;
     const float *voxels;
     const reading *as;
-    size_t slice; /* its number, if rays stay within a slice */
+    size_t slice; /* number of the slice, if rays stay within one slice */
     bool flat;    /* each detector row sees one slice */
     double a, l;  /* sums of the current ray */
 } looking;
@@ -117,7 +117,7 @@ static sums compare(looking *l, const reading *as) {
 static double distance(const sums *s) { return (s->yy - 2 * s->ya + s->aa) / s->yy; }
 static double scaled_distance(const sums *s) { return s->aa > 0 ? (s->yy - s->ya * s->ya / s->aa) / s->yy : 1; }
 
-/* For water * (1 + image / 1000), with the best value of water. */
+/* Distance of water * (1 + image / 1000) from the scan, with the best value of water. */
 static double hu_distance(const sums *s, double *water) {
     const double yb = s->yl + s->ya / 1000, bb = s->ll + s->al / 500 + s->aa / 1e6;
     *water = bb > 0 ? yb / bb : 0;
@@ -136,7 +136,8 @@ static void take(remedy *best, double distance, const char *text) {
     snprintf(best->text, sizeof best->text, "%s", text);
 }
 
-/* A wrong unit is a large factor; a factor below three may be a volume with only a part of the object. */
+/* Try another scale. A wrong unit is a large factor; a factor below three may mean that the volume holds only a part of
+ * the object. */
 static void try_scale(const sums *s, float least, remedy *best) {
     const double scale = s->aa > 0 ? s->ya / s->aa : 1;
     char text[128];
@@ -174,7 +175,7 @@ static void try_turned(looking *l, remedy *best) {
     }
 }
 
-/* The shift from the centres of mass, in voxels; false if they tell nothing. */
+/* Find the shift from the centres of mass, in voxels; false if they do not determine it. */
 static bool centred_at(const sums *s, const double *voxel, long shift[2]) {
     const double(*a)[3] = s->shift, determinant = a[0][0] * a[1][1] - a[0][1] * a[1][0];
     if (!(fabs(determinant) > 0)) return false;
@@ -187,7 +188,8 @@ static bool centred_at(const sums *s, const double *voxel, long shift[2]) {
     return true;
 }
 
-/* Continue to the nearest minimum, because mass near the detector's border moves the centres. */
+/* Try to move the image. The search goes on to the nearest minimum, because mass near the detector's border moves the
+ * centres of mass. */
 static void try_moved(looking *l, const sums *s, remedy *best) {
     enum { STEPS = 24 };
     reading as = {.from = {0, 1, 2}};
@@ -229,7 +231,7 @@ static qb_status check(looking *l, const qb__mbir_image *image, const qb_env *en
     l->voxels = image->data.data;
     const sums s = compare(l, &plain);
     if (!(s.yy > 0) || !(s.aa > 0) || !(distance(&s) > near)) return QB_OK;
-    remedy best = {.distance = fmin(distance(&s), 1)}; /* zeros: 1 */
+    remedy best = {.distance = fmin(distance(&s), 1)}; /* an image of zeros has distance 1 */
     try_scale(&s, least_of(&image->data), &best);
     if (!best.text[0]) try_turned(l, &best);
     if (!best.text[0]) try_moved(l, &s, &best);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Given images of a descent: proximal image, start, and reference. */
+/* Given images of a descent: proximal image, start and reference. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ static qb_status note_units(const qb__mbir *m, const qb_array_info *info, qb__mb
                     image->path);
 }
 
-/* The position of voxels that a file states. Many programs write a size of 1 without meaning. */
+/* Compare the position of voxels that a file states with the volume. Many programs write a size of 1 that means
+ * nothing. */
 static void check_place(const qb__mbir *m, const qb_array_info *info, const qb__mbir_image *image, const qb_env *env) {
     const double *voxel = m->grid.voxel, *offset = m->grid.offset;
     const bool known = m->rays || m->info->pixel_size > 0;
@@ -58,14 +59,14 @@ static qb_status shape_of(qb__mbir *m, qb__mbir_image *image, const qb_env *env,
     return note_units(m, &found, image);
 }
 
-/* Check it now, as weights are. */
+/* Check the image before the run, as weights are checked. */
 static qb_status look(qb__mbir *m, qb__mbir_image *image, const qb_env *env) {
     const size_t *n = m->grid.n;
     char name[QB__TENSOR_NAME] = "";
     size_t shape[3] = {0};
     qb_status status = shape_of(m, image, env, name, shape);
     if (isnan(m->center) && !m->options->size.count)
-        return status; /* its width depends on the axis, which is not known yet */
+        return status; /* the width of the volume depends on the axis, which is not known yet */
     if (status != QB_OK || (shape[0] == n[2] && shape[1] == n[1] && shape[2] == n[0])) return status;
     return qb__fail(QB_BAD_INPUT, "%s %s has %zu x %zu x %zu voxels along z, y and x, the volume %zu x %zu x %zu",
                     image->option, image->array ? name : image->path, shape[0], shape[1], shape[2], n[2], n[1], n[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Masked values of a slab: their number, and weights of 0. */
+/* Counts the masked values of a slab, and sets their weights to 0. */
 #include "recon/mbir/mbir_masked.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/status.h"
 
-enum { SAMPLE = 1 << 19 }; /* about this many values, or at least a third as many, decide the usual size */
+enum { SAMPLE = 1 << 19 }; /* number of values that decide the usual size, or at least a third as many */
 
 typedef struct finding {
     const float *lines;
@@ -22,10 +22,10 @@ typedef struct finding {
     struct seen *seen; /* [view] */
 } finding;
 
-/* The measured values of a view. */
+/* Findings about the measured values of a view. */
 typedef struct seen {
     size_t low, high;     /* positions of the extremes in the line integrals */
-    uint64_t far, counts; /* values beyond the limit; those of them with a weight */
+    uint64_t far, counts; /* number of values beyond the limit, and of those with a weight */
     size_t first[2];      /* position of the first value of far, and of counts */
 } seen;
 
@@ -34,7 +34,8 @@ static void see(seen *s, const float *lines, size_t at) {
     if (!(lines[s->high] >= lines[at])) s->high = at;
 }
 
-/* It matters if weight times value is not negligible compared with that of a value around 1. */
+/* Count a value beyond the limit. It affects the image if its weight times the value is not negligible compared with
+ * that of a value around 1. */
 static void see_far(seen *s, const finding *f, size_t at) {
     const float y = f->lines[at], weight = f->weights ? f->weights[at] : qb__icd_weigh(f->weighting, y);
     const bool counts = !(fabs((double)weight * (double)y) < 1e-3);
@@ -104,7 +105,7 @@ static void see_all(const finding *f, size_t views, size_t row, qb__mbir_masked 
              all.high % f->columns);
 }
 
-/* Factor of a slice's views in the start to replace those without a value; 0 if none has any. */
+/* Factor of a slice's views in the start, which compensates for views without a value; 0 if no view has one. */
 static float more_of(const qb__mbir *m, const finding *f, size_t slice) {
     double all = 0, some = 0;
     for (size_t view = 0; view < m->info->views; view++) {
@@ -121,7 +122,7 @@ static bool is_empty(const qb__mbir *m, const finding *f, size_t slice) {
     return true;
 }
 
-/* No voxel of such a slice would ever change. */
+/* Refuse slices without a measured value, because none of their voxels would ever change. */
 static qb_status check_slices(const qb__mbir *m, const finding *f, size_t row) {
     size_t first = 0, empty = 0;
     for (size_t s = f->slices; s-- > 0;) {

@@ -4,15 +4,15 @@
 
 #include "recon/mbir/mbir.h"
 
-/* Masked line integrals. Preparation leaves NaN there; their weight is 0. Only the filtered back-projection of the
- * start needs numbers: gaps within a row are filled, and other views replace views without any value. */
+/* Masked line integrals. Preparation leaves NaN there, and their weight is 0. Only the filtered back-projection of the
+ * start needs numbers: gaps within a row are filled, and views without any value are replaced by other views. */
 typedef struct qb__mbir_masked {
     uint64_t values;      /* masked line integrals of the slab */
     size_t views;         /* views without any value in the slab */
-    float *more;          /* [slice] see qb__icd_given.more; NULL if all was measured */
-    char told[320];       /* see qb__icd_given.told: the range of the measured values */
+    float *more;          /* [slice] as qb__icd_given.more; NULL if all was measured */
+    char told[320];       /* as qb__icd_given.told: the range of the measured values */
     double limit;         /* larger values count as outliers */
-    uint64_t far, counts; /* outliers, and those with a positive weight */
+    uint64_t far, counts; /* number of outliers, and of those with a positive weight */
     char where[96];       /* position of the first outlier, preferably one with a weight */
 } qb__mbir_masked;
 

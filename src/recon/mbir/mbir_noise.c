@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Noise of line integrals, from their own differences, and the resulting sigma_y. */
+/* Estimates the noise of line integrals from their differences, and finds sigma_y for it. */
 #include "recon/mbir/mbir_noise.h"
 
 #include <math.h>
@@ -17,18 +17,19 @@ typedef struct differences {
 
 typedef struct looking {
     const float *lines, *weights;
-    const size_t *order; /* the view before, the view, the view after */
+    const size_t *order; /* numbers of three views: the one before, the current one, the one after */
     size_t columns;
-    double limit, least; /* larger values are outliers; larger ones have met the object */
+    double limit, least; /* larger values than `limit` are outliers; values above `least` have met the object */
     differences met, air;
 } looking;
 
 static bool counts(const looking *l, size_t at) { return l->weights[at] > 0 && fabs((double)l->lines[at]) <= l->limit; }
 
-/* The mean of nine rays, on which the difference does not depend, decides whether they have met the object. */
+/* Add a difference of nine rays. Their mean, which the difference does not depend on, decides whether they have met the
+ * object. */
 static void look_at(looking *l, size_t column) {
     static const float times[3] = {1, -2, 1};
-    const float length = 6; /* length of the mask's nine numbers as a vector */
+    const float length = 6; /* Euclidean norm of the nine coefficients */
     const size_t middle = l->order[1] * l->columns + column;
     double mean = 0;
     float sum = 0;
@@ -46,14 +47,15 @@ static void look_at(looking *l, size_t column) {
 }
 
 static double noise_of(const differences *d) {
-    static const double quarter = 0.31864; /* a quarter of the absolute values of a normal distribution is smaller */
+    /* quartile of the absolute values of a normal distribution, in units of sigma */
+    static const double quarter = 0.31864;
     uint64_t below = 0;
     size_t bin = 0;
     while (bin < QB__SIZE_BINS && below + d->seen[bin] <= d->count / 4) below += d->seen[bin++];
     return d->count ? qb__size_of_bin(bin) / quarter : 0;
 }
 
-/* Mean absolute value of weighted line integrals, and mean of w e^y behind the object. */
+/* Mean absolute value of the weighted line integrals; *grown: mean of w e^y behind the object. */
 static double mean_size(const looking *l, size_t count, double *grown) {
     double mean = 0, measured = 0, sum = 0, met = 0;
     for (size_t i = 0; i < count; i++) {
@@ -110,7 +112,8 @@ static int by_angle(const void *a, const void *b) {
     return l->view < r->view ? -1 : 1;
 }
 
-/* Directions of rays, which repeat after half a turn. A gap for several views was not measured. */
+/* Range of the directions of rays, which repeat after half a turn. A gap counts as at most FEW average steps, because
+ * the rest of it was not measured. */
 static double covered(around *sorted, size_t count) {
     enum { FEW = 5 };
     const double most = FEW * M_PI / (double)count;
@@ -130,7 +133,7 @@ qb_status qb__mbir_views_around(const qb__mbir *m, double *views, size_t *order)
     const qb_status status = qb__alloc(count, sizeof *sorted, &sorted);
     if (status != QB_OK) return status;
     for (size_t v = 0; v < count; v++) {
-        /* or the direction from the source, which is along the rays, too */
+        /* the direction from the source, which lies along the rays, too */
         const double *along = m->geometry.view[v].source;
         sorted[v] = (around){atan2(along[1], along[0]), v};
     }

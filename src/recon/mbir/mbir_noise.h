@@ -22,17 +22,18 @@
  * For cones with 25 or 201 views and 2,000 to 100,000 photons (128^3 voxels, three phantoms) 2.5 instead of 5 was
  * best. */
 
-/* s of lines[sinogram][view][column] and their weights (0: masked); order[view]: views sorted by angle. A mixed second
- * difference over views and columns removes the object's smooth part; a quarter of the differences are smaller than
- * 0.32 s, and edges are among the others. If everything is an edge, the result is too large. If the numbers were counts
- * or transmissions (`photons`), rays outside the object, which have no edges, give the number of photons: the variance
- * grows as e^y from there; the smaller s of both is taken. 0 for fewer than three views or columns. */
+/* Noise s of lines[sinogram][view][column] with their weights (0: masked); order[view]: views sorted by angle. A mixed
+ * second difference over views and columns removes the object's smooth part. A quarter of the differences are smaller
+ * than 0.32 s; edges are among the others. If everything is an edge, the result is too large. If the numbers were
+ * counts or transmissions (`photons`), rays outside the object, which have no edges, give the number of photons, from
+ * which the variance grows as e^y; the smaller s of both is taken. 0 for fewer than three views or columns. */
 double qb__mbir_noise(const float *lines, const float *weights, size_t sinograms, size_t views, size_t columns,
                       const size_t *order, double limit, bool photons);
-/* sigma_y for this noise; `prior` is sigma_x from the data, `information` is C. */
+/* sigma_y for this noise. prior: sigma_x from the data; information: C. */
 double qb__mbir_sigma_y(double noise, double information, double prior, bool cone);
 
-/* The geometry's part of C: views (as if all around), voxels, pixels; and the order of views by angle. */
+/* The part of C that the geometry gives: number of views (as if over the half turn), voxels, pixels; and the order of
+ * views by angle. */
 qb_status qb__mbir_views_around(const qb__mbir *m, double *views, size_t *order);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plan of a model-based reconstruction: axis, grid, prior, weights, start, kernel. */
+/* The plan of a model-based reconstruction: axis, grid, prior, weights, start, kernel. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static qb_status check_scan(const qb__mbir *m) {
 /* ---- the axis ---- */
 
 static qb_status decide_center(qb__mbir *m, const qb_env *env) {
-    if (m->rays) return QB_OK; /* nothing to find */
+    if (m->rays) return QB_OK; /* the geometry of a fan states the axis */
     qb__center_report(m->options->center, m->info, env);
     if (!m->looked) return qb__center_asked(m->options->center, m->info, &m->center);
     m->center = m->found;
@@ -71,7 +71,8 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     return QB_OK;
 }
 
-/* Ranks divide slices anywhere if each of them can read its neighbours' slices, else in whole groups. */
+/* Decide where ranks divide the slices: anywhere if each rank can read its neighbours' slices, else between whole
+ * groups. */
 static qb_status share_slices(qb__mbir *m, qb__comm *comm, qb__decision *decision) {
     const size_t slices = m->grid.n[2], ranks = (size_t)qb__comm_count(comm);
     const bool joined = ranks > 1 && slices > 1 && m->settings.prior.interslice > 0;
@@ -218,7 +219,8 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     if (!m->terms.weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
         decision->levels.opaque = m->options->weights;
     decision->levels.negative = m->options->no_positivity;
-    m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or the CPU's choice */
+    /* the CPU may choose another */
+    m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix;
     if (m->options->matrix_cache && m->options->matrix == QB_MATRIX_FLY)
         status = qb__fail(QB_BAD_ARGUMENT, "--matrix fly keeps no matrix: leave --matrix-cache %s out",
                           m->options->matrix_cache);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values found in the data before computing: weights of a file, sigma_x and sigma_y. */
+/* Values found in the data before the descent: weights from a file, sigma_x and sigma_y. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ double qb__mbir_limit(const float *lines, size_t count, size_t step) {
     return fmax(25, 5 * qb__size_of_bin(bin + 1));
 }
 
-/* A ray has met the object if it lost more than 5 % of the mean; a masked one, NaN, has not. */
+/* A ray has met the object if its line integral is more than 5 % of the mean. A masked ray (NaN) has not. */
 qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, size_t count, double width,
                                    double relative_voxel, double sharpness, double snr_db) {
     const double limit = qb__mbir_limit(lines, count, 1);
@@ -73,7 +73,7 @@ static qb_status load_weights(qb__mbir *m, const qb__running *run) {
     return QB_OK;
 }
 
-/* Noise of line integrals, and sigma_y from it. */
+/* Find the noise of the line integrals, and sigma_y from it. */
 static qb_status look_at_noise(const qb__mbir *m, const float *lines, const float *weights, size_t rows,
                                qb__mbir_sigmas *usual) {
     const double voxel = m->grid.voxel[0];
@@ -93,7 +93,8 @@ out:
     return status;
 }
 
-/* From a few rows of the scan, the same for every cut; each rank contributes those of its own slices. */
+/* Compute sigmas from a few rows of the scan, the same for every cut. Each rank contributes the rows of its own
+ * slices. */
 static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas *usual, qb__mbir_sigmas *told) {
     const bool by_noise = isnan(m->options->snr_db);
     qb__comm *comm = qb__comm_of(run->env);
@@ -101,7 +102,7 @@ static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas
     const size_t one = m->info->views * m->info->columns;
     size_t looked_at[QB__MBIR_LOOK] = {0};
     float *lines = NULL, *weights = NULL;
-    qb__prep_counts *counts = NULL; /* dropped: these rows are counted when they are reconstructed */
+    qb__prep_counts *counts = NULL; /* discarded, because these rows are counted when they are reconstructed */
     qb_status status;
     QB__TRY(qb__alloc(rows * one, sizeof *lines, &lines));
     QB__TRY(qb__alloc(rows * one, sizeof *weights, &weights));
@@ -133,8 +134,8 @@ out:
     return status;
 }
 
-/* Their squares, and those of much smaller differences, must be normal 32-bit numbers. Otherwise nothing would change,
- * or all would overflow. */
+/* The squares of sigmas, and those of much smaller differences, must be normal 32-bit numbers. Otherwise no voxel would
+ * change, or values would overflow. */
 static qb_status check_size(const qb__mbir *m) {
     static const double least = 1e-17;
     const qb_mbir_options *o = m->options;

@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A histogram of floats by |y|: 32 bins per octave, and one for infinite values. Floats are ordered as their bits. */
+/* A histogram of floats by |y|: 32 bins per octave, and one for infinite values. The bits of positive floats have the
+ * same order as the floats. */
 enum { QB__SIZE_SHIFT = 18, QB__SIZE_BINS = 0x7f800000 >> QB__SIZE_SHIFT };
 
 static inline uint32_t qb__size_bin(float value) {

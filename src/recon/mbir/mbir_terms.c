@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the options say of the cost: weights, prior or proximal map, and the number that a descent may begin with. */
+/* The cost as the options state it: weights, prior or proximal map, and a number with which the descent may begin. */
 #include "recon/mbir/mbir_terms.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "io/publish/paths.h"
 #include "quickbeam/io.h"
 
-/* A look at it now: a file that a run will read is among its inputs, and no output takes its place. */
+/* Check the file of weights at plan time, so that it is among the inputs of the job, which no output replaces. */
 static qb_status check_weights(const qb__mbir *m) {
     const qb_scan_info *info = m->info;
     const char *path = m->terms.weights_file;
@@ -43,7 +43,7 @@ qb_status qb__mbir_weights_decide(qb__mbir *m) {
     return m->terms.weights_file ? check_weights(m) : QB_OK;
 }
 
-/* A proximal map has no prior: what shapes one would do nothing. */
+/* Refuse options that shape the prior if there is none: a proximal map has no prior. */
 static qb_status check_idle(const qb_mbir_options *options) {
     static const char *const names[] = {"p", "q", "threshold", "neighbours"};
     qb_mbir_options usual;

@@ -4,11 +4,11 @@
 
 #include "recon/mbir/mbir.h"
 
-/* The terms of the cost, from the options into m->settings and m->terms.weights_file; of files only the shape is
+/* Read the terms of the cost from the options into m->settings and m->terms.weights_file. Of files only the shape is
  * read. */
 qb_status qb__mbir_weights_decide(qb__mbir *m);
 qb_status qb__mbir_prior_decide(qb__mbir *m);
-/* --start as a number: m->terms.is_number, m->terms.constant. */
+/* Read --start if it is a number, into m->terms.is_number and m->terms.constant. */
 qb_status qb__mbir_start_number(qb__mbir *m);
 
 #endif

@@ -10,11 +10,11 @@
 #include "base/status.h"
 #include "geometry/ray_misses.h"
 
-/* A view's rays that hit the volume, and those on either side of it that do not. */
+/* Parts of a view: rays that hit the volume, and rays on its left and right that do not. */
 enum { LEFT, MET, RIGHT, PARTS };
 typedef struct part {
     double sum, size; /* sums of y and of |y| */
-    double step;      /* squares of differences between columns */
+    double step;      /* sum of squared differences between neighbouring columns */
     uint64_t count, steps;
 } part;
 
@@ -31,7 +31,7 @@ static bool misses(const qb__mbir *m, size_t view, size_t column) {
                           m->settings.radius * m->grid.voxel[0], true);
 }
 
-/* The columns that see the volume: first to end - 1. */
+/* Add a row. Columns first to end - 1 see the volume. */
 static void look_at_row(const looking *l, size_t view, size_t row, size_t first, size_t end) {
     const part *before = NULL;
     for (size_t c = 0; c < l->columns; c++) {
@@ -60,8 +60,8 @@ static void look_at_view(void *context, size_t view, int worker) {
     for (size_t s = 0; s < l->slices; s++) look_at_row(l, view, view * l->slices + s, first, end);
 }
 
-/* A volume as wide, to both sides, as the detector sees to its wider side, in units of a voxel's width in columns. (On
- * the flat detector of a fan, rays are closer together farther out: then it is slightly larger than necessary.) */
+/* Width of a volume that extends as far to both sides as the detector sees on its wider side. (On the flat detector of
+ * a fan, rays are closer together farther out; then the width is slightly larger than necessary.) */
 static size_t width_for(const qb__mbir *m, size_t view) {
     const qb__footprints *s = &m->matrix.footprints;
     const double x = ((double)m->grid.n[0] - 1) / 2, y = ((double)m->grid.n[1] - 1) / 2;
@@ -78,9 +78,10 @@ static size_t width_for(const qb__mbir *m, size_t view) {
     return (size_t)ceil(2 * fmax(h + 0.5, (double)m->info->columns - 0.5 - h) / each - 1e-6);
 }
 
-/* Outside an object, values are around zero: the sum over all rays on a side is below its noise, which is estimated
- * from differences between columns, or, if the open beam is inaccurate, below 5 % of the mean of rays through the
- * volume, the limit above which rays have met the object (qb__mbir_sigmas_of()). */
+/* True if a side shows more than noise. Outside an object, values are around zero: the sum over all rays on a side is
+ * below its noise, which is estimated from differences between columns, or, if the open beam is inaccurate, below 5 %
+ * of the mean of rays through the volume. That is the limit above which rays have met the object
+ * (qb__mbir_sigmas_of()). */
 static bool is_something(const part *p, double mean) {
     const double count = (double)p->count, noise = p->steps ? p->step / (2 * (double)p->steps) : 0;
     return p->count && p->sum > 0.05 * mean * count && p->sum > 3 * sqrt(count * noise);

@@ -12,7 +12,8 @@ typedef struct qb__mbir_truncation {
     size_t wide;  /* width in voxels of a volume that all rays of that view hit */
 } qb__mbir_truncation;
 
-/* Measure it over `slices` slices. Values above `limit` and masked ones (NaN, or weight 0) are left out. */
+/* Measure the attenuation outside the volume over `slices` slices. Values above `limit` and masked ones (NaN, or weight
+ * 0) are left out. */
 qb_status qb__mbir_truncation_find(const qb__mbir *m, size_t slices, const float *lines, const float *weights,
                                    double limit, qb__pool *pool, qb__mbir_truncation *truncation);
 /* Warn if the share is 1 % or more. Returns true if it warned. */

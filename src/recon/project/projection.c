@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb project: a row of its own, and who can compute it. */
+/* qb project: the method's row and its engines. */
 #include "base/status.h"
 #include "recon/project/projection.h"
 

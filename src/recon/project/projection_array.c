@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A projection of an array in memory along a geometry in memory. */
+/* Projection of an array in memory along a geometry in memory. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -12,7 +12,7 @@
 
 static const char what[] = "the volume";
 
-/* The options that describe a scan from a file describe this one. */
+/* Options of the scan that the geometry describes. */
 static const qb_simulate_options in_memory = {.geometry = "in memory"};
 
 static qb_status take_geometry(qb__projection *p, const qb_geometry *geometry) {
@@ -21,7 +21,7 @@ static qb_status take_geometry(qb__projection *p, const qb_geometry *geometry) {
     return status == QB_OK ? qb__simulate_adopt(&p->scan, &p->asked) : status;
 }
 
-/* Values that geometry and volume state already. */
+/* Name of an option whose value geometry and volume state already; NULL: none. */
 static const char *said_twice(const qb_project_options *o, const qb_grid *grid) {
     return o->views                                    ? "views"
            : o->angles                                 ? "angles"

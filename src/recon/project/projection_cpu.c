@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU as an engine of the projection: the slabs of the volume are added to a block of views. The work inside a slab
- * is the projector's, on its own threads. */
+/* The CPU as an engine of the projection. Each slab of the volume is added to a block of views. The projector computes
+ * a slab with its own threads. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ typedef struct on_cpu {
 
 /* ---- cost of a cut ---- */
 
-/* The whole volume and 64 to 16 views at a time; else single layers and an even number of views. */
+/* Views per block to try. With the whole volume: 64, then half as many each time, at least 16. With several slabs: all
+ * views, then blocks of equal size, down to one view. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     enum { MANY = 64, FEW = 16 };
     const size_t all = ((const on_cpu *)state)->p->scan.views;

@@ -47,26 +47,26 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return room;
 }
 
-/* The volume, if its values need no conversion. */
+/* The volume on this device; NULL if it is elsewhere, or if its values must be converted. */
 static qb__tensor_device *volume_there(const on_device *d) {
     return qb__projection_plain(d->p) ? qb__device_array_on(qb__tensor_device_of(d->p->source), d->pick.device) : NULL;
 }
 
-/* Bytes of uploads of the volume: once per block if it does not fit as a whole. */
+/* Bytes of the volume that are uploaded: once, or once per block if it does not fit as a whole. */
 static double bytes_up(const on_device *d, const qb__cut *cut) {
     return (double)slice_bytes(d) * (double)d->p->grid.n[2] * (cut->slabs > 1 ? (double)cut->blocks : 1);
 }
 
 static double pixels_of(const on_device *d) { return (double)d->p->scan.views * (double)qb__projection_pixels(d->p); }
 
-/* Work of the only stage. */
+/* Seconds of the only stage. */
 static double project_seconds(const on_device *d, const qb__cut *cut) {
     const double up = volume_there(d) ? 0 : bytes_up(d, cut) / d->pick.costs.up,
                  down = 4 * pixels_of(d) / d->pick.costs.down;
     return d->pick.choice.seconds + up + down + 1e-4 * (double)cut->blocks * (double)cut->slabs;
 }
 
-/* With the CPU's built-in rates for files (projection_cpu.c). */
+/* Seconds of the job, with the rates of files as in projection_cpu.c. */
 static double seconds(void *state, const qb__cut *cut) {
     const on_device *d = state;
     const qb__projection *p = d->p;
@@ -79,7 +79,7 @@ static double seconds(void *state, const qb__cut *cut) {
     return read + fmax(compute, write) + write / blocks;
 }
 
-/* Half as many each time, down to one. */
+/* Half as many views per block each time, down to one. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     enum { MANY = 64 };
     (void)cut;
@@ -101,7 +101,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     if (status != QB_OK) return status;
     offer->named = p->options->kernel;
     offer->timed = true;
-    offer->start = qb__device_pick_start(&d->pick, 4); /* layout, forward, scale, back */
+    offer->start = qb__device_pick_start(&d->pick, 4); /* kernels to compile: layout, forward, scale, adjoint */
     offer->space = (qb__cut_space){.slices = p->grid.n[2],
                                    .views = p->scan.views,
                                    .layers = {.thickness = 1},
@@ -116,7 +116,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
 
 /* ---- arrays in its memory ---- */
 
-/* A slab's slices, dense. */
+/* Copy the slices of a slab to d->plain, without gaps. */
 static qb_status take(const on_device *d, const qb__projection_piece *k) {
     const qb__tensor *t = qb__tensor_of(d->arrays.from);
     const size_t *n = d->p->grid.n;

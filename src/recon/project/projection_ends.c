@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume fades out over half a slice beyond the middle of its last slice: rays there are too weak. */
+/* Checks the ends of the volume. It fades out over half a slice beyond the middle of its last slice, so rays there are
+ * too weak. */
 #include <math.h>
 
 #include "base/log.h"
@@ -8,7 +9,7 @@
 #include "quickbeam/io.h"
 #include "recon/project/projection.h"
 
-/* The mean absolute value of a slice, from a few of its rows. */
+/* Mean absolute value of a slice, from a few of its rows. */
 static qb_status mean_of(const qb__projection *p, size_t z, void *raw, float *row, double *mean) {
     enum { ROWS = 16 };
     const qb__source *source = p->source;
@@ -25,7 +26,7 @@ static qb_status mean_of(const qb__projection *p, size_t z, void *raw, float *ro
     return QB_OK;
 }
 
-/* Rows whose rays cross the axis beyond the middle of the last slice on that side. */
+/* Number of rows whose rays cross the axis beyond the middle of the last slice, on one side. */
 static double rows_beyond(const qb__projection *p, const qb_geometry_info *about, double side) {
     const double rows = (double)p->scan.rows, pitch = about->field_height / rows;
     const double outer = side * about->field_z + 0.5 * (rows - 1) * pitch;

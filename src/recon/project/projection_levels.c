@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Hounsfield units do not look like attenuation: air is -1000. */
+/* Recognises Hounsfield units: air is -1000, which no attenuation is. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "quickbeam/io.h"
 #include "recon/project/projection.h"
 
-/* Number of values far below 0 in a few rows of the middle slice. */
+/* Share of values far below 0 in a few rows of the middle slice. */
 static qb_status look(const qb__projection *p, void *raw, float *row, double *share) {
     enum { ROWS = 16 };
     const qb__source *source = p->source;

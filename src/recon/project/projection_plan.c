@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plan of a projection: volume, scan, kernel, slabs, blocks of views, forecast. */
+/* The plan of a projection: volume, scan, kernel, slabs, blocks of views, forecast. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #include "planner/choose.h"
 #include "recon/project/projection.h"
 
-/* Readers ignore a lack of memory for optional data of a file: voxel size, position. */
+/* Open the volume. A reader does not report a lack of memory for optional data of a file, such as voxel size and
+ * position; here it is an error. */
 static qb_status open_volume(qb__projection *p) {
     size_t failed = qb__allocations_failed();
     qb_status status = qb__source_open(p->volume, p->options->dataset, &p->source);
@@ -35,7 +36,7 @@ static qb_status check_volume(const qb__projection *p) {
     return QB_OK;
 }
 
-/* Without mm, a parallel beam has voxels as its unit. */
+/* Decide the grid. A parallel beam without a size in mm has voxels as its unit. */
 static qb_status decide_grid(qb__projection *p, const qb_env *env) {
     const qb_numbers *offset = &p->options->offset, voxels = qb__voxels(p->options->voxel, &p->options->voxels);
     const char *geometry = p->place.geometry;
@@ -59,7 +60,7 @@ static qb_status decide_grid(qb__projection *p, const qb_env *env) {
     return QB_OK;
 }
 
-/* A scan as qb simulate would make it, with a detector and pixels that suit the volume. */
+/* Decide the scan as qb simulate does, with a detector and pixels that suit the volume. */
 static qb_status decide_scan(qb__projection *p, const qb_env *env) {
     const qb_project_options *o = p->options;
     const qb_geometry_options *g = &p->place;
@@ -95,7 +96,7 @@ double qb__projection_samples(const qb__projection *p) {
     return qb__operation_of(QB__PROJECT_JOSEPH)->updates(&problem);
 }
 
-/* The table of the kernel's choice. */
+/* Add the table of kernels, with the reason of the choice. */
 static void add_why(const qb__projection *p, cJSON *plan) {
     const qb__joseph_problem problem = qb__project_problem(&p->projector->geometry, &p->grid);
     const qb__question question = {

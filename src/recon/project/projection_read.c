@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The chunks, and the stage that reads slices as attenuations. */
+/* The chunks of a projection, and the stage that reads slices as attenuations. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/project/projection.h"
@@ -23,7 +23,7 @@ static size_t slice_raw(const qb__projection *p) {
     return p->grid.n[0] * p->grid.n[1] * qb_dtype_size(p->source->dtype);
 }
 
-/* float32 slices are read directly to their destination. */
+/* Bytes of the buffer for stored slices; float32 slices are read directly to their destination. */
 size_t qb__projection_raw_bytes(const qb__projection *p, const qb__cut *cut) {
     if (p->source->dtype == QB_F32) return 0;
     return qb__smaller(RAW_BYTES / slice_raw(p) + 1, cut->slices) * slice_raw(p);
@@ -44,7 +44,8 @@ void qb__projection_close(void *plan, bool named) {
     p->raw = NULL;
 }
 
-/* Meaning of stored numbers: integers of quickbeam have a scale, Hounsfield units are relative. */
+/* Convert stored numbers to attenuations: integers of quickbeam have a scale, and Hounsfield units are relative to
+ * water. */
 static void to_attenuation(const qb__projection *p, float *values, size_t count) {
     const double *scale = p->source->scale;
     const double hu = p->options->hu;

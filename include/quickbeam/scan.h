@@ -159,6 +159,9 @@ typedef struct qb_scan_info {
     const double *shifts; /* [views][2] columns and rows of the whole detector by which views have moved; NULL: none */
     /* [views] radians by which views are rotated about the detector's middle, before the shift; NULL: none */
     const double *turns;
+    /* degrees by which the detector of a cone beam is tilted out of its plane, as the file states it and as in
+     * qb_geometry_options.tilt; 0: not stated */
+    double detector_lean;
 } qb_scan_info;
 
 /* Open a scan. Reads metadata, flats, darks, angles and a few rows of each view. Views without data (no beam, only NaN,

@@ -254,8 +254,8 @@ static const struct {
      "Iterative methods give them no weight; others interpolate along the row. A row without values becomes air."},
     {"not-projections", "The file says that its values are no projections, but a volume or attenuation, say. They are "
                         "read as projections. Check that it is the right file; --quantity says what the values are."},
-    {"object-tilt", "The scanner's settings state that the axis leans along the beam. This is not applied: slices far "
-                    "from the beam's plane are blurred. Give a geometry file (-g)."},
+    {"object-tilt", "The scanner's settings state tilts of the detector, which are not applied: slices far from the "
+                    "beam's plane are blurred. Give a geometry file (-g)."},
     {"odd-darks", "Some dark fields differ far from the others, as when the beam was on. They are left out of the "
                   "mean. --keep-all-fields keeps "
                   "them; --exclude-darks LIST leaves out others."},
@@ -381,9 +381,8 @@ static const struct {
     {"turn-sense",
      "Rays from opposite sides of a cone beam agree better if the views go round the other way. The image is blurred "
      "and mirrored. Give --angles with the other sign, such as 0:-360, or unmirrored images."},
-    {"two-angles", "The scan and the geometry file state different angles. The angles of the geometry file are used. "
-                   "Check that the two "
-                   "files belong together."},
+    {"two-angles", "Two files state different angles. The message says which are used: of a geometry file and a scan, "
+                   "those of the geometry file. Check that the files belong together, or give --angles."},
     {"two-geometries", "The scan names a geometry, and --sod and --sdd were given as well. The options are used. Leave "
                        "them out to use the "
                        "geometry of the file."},

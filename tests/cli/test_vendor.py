@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Scans by the settings that scanners write beside their images: one argument, and the geometry is theirs."""
+import json
 import struct
 
 import numpy as np
@@ -207,8 +208,84 @@ def test_what_is_not_applied_is_said(tmp_path):
     said = " ".join(qb_json("info", "bone.log", cwd=tmp_path)["problems"])
     assert all(code in said for code in ("[random-movement]", "[pixel-ratio]", "[connected-scans]"))
     put_images(tmp_path, "Scan 1/bug_", 60000)
-    (tmp_path / "bug.xtekct").write_text(nikon(ObjectTilt=1))
-    assert "[object-tilt]" in " ".join(qb_json("info", "bug.xtekct", cwd=tmp_path)["problems"])
+    (tmp_path / "bug.xtekct").write_text(nikon(DetectorOffsetX=1))
+    assert "DetectorOffsetX 1 and DetectorOffsetY 0 mm" in " ".join(qb_json("info", "bug.xtekct", cwd=tmp_path)["problems"])
+
+
+def leaning(lean):
+    """Source and detector of each view in the laboratory, about an axis whose top leans towards the detector; then in a frame
+    with that axis along z, which points down."""
+    t = np.radians(lean)
+    axis, side = np.array([0, np.sin(t), np.cos(t)]), np.array([1.0, 0, 0])
+    frame = np.array([side, np.cross(axis, side), axis])
+    source, middle, right, down = (frame @ np.array(x, float) for x in ([0, -SOD, 0], [0, SDD - SOD, 0], [PITCH, 0, 0], [0, 0, -PITCH]))
+    first = middle - right * (COLUMNS - 1) / 2 - down * (ROWS - 1) / 2
+    views = []
+    for angle in np.radians(-3 * np.arange(VIEWS)):
+        c, s = np.cos(angle), np.sin(angle)
+        turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, -1]])
+        view = {"source": turn @ source, "detector": turn @ first, "u": turn @ right, "v": turn @ down}
+        views.append({key: list(value) for key, value in view.items()})
+    return {"quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": ROWS, "columns": COLUMNS, "views": views}
+
+
+def test_nikon_axis_that_leans(tmp_path):
+    """ObjectTilt gives the volume of the vectors of source and detector."""
+    (tmp_path / "g.json").write_text(json.dumps(leaning(4)))
+    qb("simulate", "spheres", "-g", "g.json", "--size", "64,64,40", "-o", "t.npy", cwd=tmp_path)
+    (tmp_path / "Scan 1").mkdir()
+    for i, view in enumerate(np.round(np.load(tmp_path / "t.npy") * 60000)):
+        put_tiff(tmp_path / f"Scan 1/bug_{i + 1:04d}.tif", view)
+    (tmp_path / "bug.xtekct").write_text(nikon(CentreOfRotationTop=None, CentreOfRotationBottom=None, ObjectOffsetX=0, ObjectRoll=0, InitialAngle=0, ObjectTilt=4))
+    grid = ["--size", "64,64,40", "--voxel", PITCH * SOD / SDD]
+    qb("fdk", "t.npy", "--quantity", "transmission", "-g", "g.json", *grid, "-o", "w.npy", cwd=tmp_path)
+    # of the settings, z = 0 is the height of the source
+    made = qb_json("fdk", "bug.xtekct", *grid, "--offset", f"0,0,{-SOD * np.sin(np.radians(4)):.6f}", "-o", "v.npy", cwd=tmp_path)
+    assert not [w for w in made["warnings"] if "air" not in w]
+    v, w = np.load(tmp_path / "v.npy").astype(float), np.load(tmp_path / "w.npy").astype(float)
+    assert np.linalg.norm(v - w) < 2e-3 * np.linalg.norm(w)
+
+
+def uneven():
+    """Angles of a stage that runs unevenly, in steps of 3 degrees on average."""
+    return 3 * np.arange(VIEWS) + 12 * np.sin(2 * np.pi * np.arange(VIEWS) / VIEWS)
+
+
+def put_angles(folder, kind, angles):
+    if kind == "ang":
+        (folder / "bug.ang").write_text("Projection: Angle\r\n" + "".join(f"{i + 1}: {a:.4f}\r\n" for i, a in enumerate(angles)))
+    else:
+        (folder / "_ctdata.txt").write_text(f"Projs\tFrames\tType\r\n{VIEWS}\t4\t0\r\nProjection\tAngle(deg)\tTime(s)\r\n"
+                                            + "".join(f"{i + 1}\t{a:.4f}\t{9 * i}\r\n" for i, a in enumerate(angles)))
+
+
+@pytest.mark.parametrize("kind", ["ang", "ctdata"])
+@pytest.mark.parametrize("right", [True, False])
+def test_nikon_angle_files(tmp_path, kind, right):
+    """Opposite rays show whether a file of angles is right, or the settings."""
+    degrees = -30 - (uneven() if right else 3.0 * np.arange(VIEWS))
+    np.savetxt(tmp_path / "a.txt", degrees)
+    put_images(tmp_path, "Scan 1/bug_", 60000, "--detector-offset", "-1.2,0", angles="a.txt")
+    put_angles(tmp_path, kind, 7 + uneven())
+    (tmp_path / "bug.xtekct").write_text(nikon(CentreOfRotationTop=1.2, CentreOfRotationBottom=1.2))
+    made = qb_json("fdk", "bug.xtekct", "--like", "truth.npy", "-o", "v.npy", cwd=tmp_path)
+    shown = [w for w in made["warnings"] if "[way-shown]" in w]
+    assert len(shown) == right and all("by the angles of" in w and "at -1.2 mm" in w for w in shown)
+    qb("fdk", "bug.xtekct", "--angles", "a.txt", "--detector-offset", "-1.2,0", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
+    assert qb_json("compare", "v.npy", "w.npy", cwd=tmp_path)["rel_l2"] < 1e-5
+
+
+def test_nikon_angle_files_in_doubt(tmp_path):
+    """A ball on the axis shows nothing; a file with too few angles is left out, one with the angles of the settings is silent."""
+    (tmp_path / "Scan 1").mkdir()
+    qb("simulate", "ball", "--geometry", "cone", "--sod", SOD, "--sdd", SDD, "--pixel-size", PITCH, "--detector", f"{COLUMNS},{ROWS}", "--views", VIEWS, "-o", "t.npy", cwd=tmp_path)
+    for i, view in enumerate(np.round(np.load(tmp_path / "t.npy") * 60000)):
+        put_tiff(tmp_path / f"Scan 1/bug_{i + 1:04d}.tif", view)
+    (tmp_path / "bug.xtekct").write_text(nikon(CentreOfRotationTop=0, CentreOfRotationBottom=0))
+    for angles, words in ((uneven(), "states other angles than"), (uneven()[:50], "has angles of 50 of 120 views"), (3 * np.arange(VIEWS) + 0.1, None)):
+        put_angles(tmp_path, "ang", angles)
+        said = [p for p in qb_json("info", "bug.xtekct", cwd=tmp_path)["problems"] if "[two-angles]" in p]
+        assert len(said) == (words is not None) and all(words in p for p in said)
 
 
 def test_readers_differ(tmp_path):

@@ -8,8 +8,13 @@
 
 #include "fuzz.h"
 
-/* The input is a scanner's settings; images that fit the seeds lie beside them. */
+/* The input is a scanner's settings, next to images that fit the seeds; then the angle file of Nikon settings. */
 const char *const fuzz_name = "ini";
+
+static const char nikon[] =
+    "[XTekCT]\nName=s\nSrcToObject=60\nSrcToDetector=90\nDetectorPixelsX=6\nDetectorPixelsY=5\nDetectorPixelSizeX="
+    "0.5\nDetectorPixelSizeY=0.5\nCentreOfRotationTop=0.1\nCentreOfRotationBottom=0\nWhiteLevel=60000\nProjections=4\n"
+    "InitialAngle=10\nAngularStep=90\n";
 
 /* Publishing it flushes disks: that is done once, and what came of it is kept. */
 static void put_image(const char *path) {
@@ -23,6 +28,17 @@ static void put_image(const char *path) {
     FILE *file = fopen(path, "rb");
     size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
     if (!size || size == sizeof bytes || fclose(file) != 0) abort();
+}
+
+static void read_angles(const char *folder, const uint8_t *data, size_t size) {
+    char settings[96], angles[96];
+    snprintf(settings, sizeof settings, "%s/s.xtekct", folder);
+    snprintf(angles, sizeof angles, "%s/s.ang", folder);
+    fuzz_write(settings, (const uint8_t *)nikon, sizeof nikon - 1);
+    fuzz_write(angles, data, size);
+    fuzz_read(settings, NULL);
+    remove(settings);
+    remove(angles);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -43,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         fuzz_read(path, NULL);
         remove(path);
     }
+    read_angles(folder, data, size);
     for (size_t i = BELOW; i-- > 0;) {
         snprintf(path, sizeof path, "%s%s", folder, below[i]);
         snprintf(image, sizeof image, "%s/s_0001.tif", path);
@@ -54,11 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 bool fuzz_seed(size_t index, const char *path) {
     static const char *const seeds[] = {
-        ("[XTekCT]\nName=s\nSrcToObject=60\nSrcToDetector=90\nDetectorPixelsX=6\nDetectorPixelsY=5\nDetectorPixelSizeX="
-         "0.5\nDetectorPixelSizeY=0.5\nCentreOfRotationTop=0.1\nCentreOfRotationBottom=0\nWhiteLevel="
-         "60000\nProjections="
-         "4"
-         "\nInitialAngle=10\nAngularStep=90\n"),
+        nikon,
         ("[Acquisition]\nFilename Prefix=s_\nNumber of Files=4\nNumber of Rows=5\nNumber of Columns=6\nImage Pixel "
          "Size "
          "(um)=333.3\nObject to Source (mm)=60\nCamera to Source (mm)=90\nOptical Axis (line)=2\nDepth "
@@ -81,6 +94,7 @@ bool fuzz_seed(size_t index, const char *path) {
          "360</Rotation><YoCenter>1</YoCenter></ScanTrajectory>"),
         ("6\tNumber of Detector Elements \n0.5\t2D-Pixel Size [mm]\n60\tFOD [mm]\n90\tFDD [mm]\n0.1\tCenter Offset "
          "[mm]\n4\tCT: Number of Projections\n"),
+        "Projection: Angle\n1: 10\n2: 70\n3: 190\n4: 290\n",
     };
     return index < sizeof seeds / sizeof *seeds && fuzz_text_seed(seeds[index], path);
 }

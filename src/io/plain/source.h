@@ -177,8 +177,9 @@ typedef struct qb__scan_parts {
     char beam_unset[450];       /* why the stated energy or distance cannot be used; "" */
     double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
     bool detector_stated;       /* detector[] has values from the file */
-    /* offset in mm along u and v from the principal ray to the detector's middle, and its roll in degrees */
-    double detector[3];
+    /* offset in mm along u and v from the principal ray to the detector's middle; its roll and its tilt out of its plane
+     * in degrees */
+    double detector[4];
     char pixel_from[160];
     double center;
     bool center_holds;  /* same meaning as in qb_scan_info */

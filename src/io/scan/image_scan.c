@@ -131,10 +131,11 @@ static void turn_way(const qb__image *image, double *at) {
     if (image->flip_v) at[1] = -at[1];
 }
 
-/* Offsets along the stored columns and rows, and a turn in the plane, of the turned image. */
+/* Offsets along the stored columns and rows, and rotations of the detector, of the turned image. */
 static void turn_place(const qb__image *image, qb_scan_info *info) {
     turn_way(image, info->detector_offset);
     if (image->flip_u != image->flip_v) info->detector_tilt = 0 - info->detector_tilt;
+    if ((image->turn == 2) != image->flip_v) info->detector_lean = 0 - info->detector_lean;
 }
 
 /* A column of the stored images; of images that are turned by 90 degrees it is none. */

@@ -341,7 +341,7 @@ static void set_place(qb_scan *scan) {
     if (scan->parts.detector_stated) {
         const double *detector = scan->parts.detector;
         info->detector_offset[0] = detector[0], info->detector_offset[1] = detector[1];
-        info->detector_tilt = detector[2];
+        info->detector_tilt = detector[2], info->detector_lean = detector[3];
         return;
     }
     if (strcmp(source->format, "MetaImage") != 0 || !(pixel > 0)) return;

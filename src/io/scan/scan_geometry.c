@@ -97,13 +97,13 @@ static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, 
 static void take_distances(const qb_scan_info *scan, qb_geometry_options *options, const qb_env *env) {
     if (options->geometry || options->sod > 0 || options->sdd > 0 || !(scan->sod > 0)) return;
     options->sod = scan->sod, options->sdd = scan->sdd;
-    if (!options->tilt.count && scan->detector_tilt != 0)
-        options->tilt = (qb_numbers){.count = 1, .value = {scan->detector_tilt}};
+    if (!options->tilt.count && (scan->detector_tilt != 0 || scan->detector_lean != 0))
+        options->tilt = (qb_numbers){.count = 2, .value = {scan->detector_tilt, scan->detector_lean}};
     const double *offset = scan->detector_offset;
     char place[120] = "";
     if (isfinite(offset[0]) && !options->offset)
-        snprintf(place, sizeof place, ", the detector's middle at %.6g,%.6g mm, turned by %.4g degrees", offset[0],
-                 offset[1], scan->detector_tilt);
+        snprintf(place, sizeof place, ", the detector's middle at %.6g,%.6g mm, its tilt %.4g,%.4g degrees", offset[0],
+                 offset[1], scan->detector_tilt, scan->detector_lean);
     qb__info(env, "the source is %.6g mm from the axis and %.6g mm from the detector%s, as %s states", scan->sod,
              scan->sdd, place, scan->path);
 }

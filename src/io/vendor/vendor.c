@@ -97,6 +97,7 @@ qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_pa
     parts->pixel_size = v->pixel_u, parts->pixel_v = v->pixel_v > 0 ? v->pixel_v : v->pixel_u;
     parts->sod = v->sod, parts->sdd = v->sdd;
     parts->detector[0] = v->offset_u, parts->detector[1] = v->offset_v, parts->detector[2] = v->tilt;
+    parts->detector[3] = v->lean;
     parts->detector_stated = true;
     QB__TRY(add_fields(v, parts));
 out:

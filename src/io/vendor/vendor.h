@@ -19,6 +19,7 @@ typedef struct qb__vendor {
     /* mm from the projection of the axis (the ray through the axis) to the middle of the detector */
     double offset_u, offset_v;
     double tilt;          /* degrees by which the detector is rotated in its plane, right-handed */
+    double lean;          /* degrees by which the detector is then tilted out of its plane (qb_geometry_options.tilt) */
     double white;         /* count of open beam; 0: not known, so fields or --air must be given */
     size_t rows, columns; /* size that the file states; 0: not stated */
 } qb__vendor;

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -16,11 +17,17 @@
 
 static const double degree = M_PI / 180;
 
+/* A view, and its angle in degrees from 0 to 360. */
+typedef struct turned_view {
+    double angle;
+    size_t view;
+} turned_view;
+
 typedef struct rays {
     const qb__vendor *v;
     const float *lines; /* [view][column] attenuation, up to a constant */
     size_t views, columns;
-    double period; /* number of views in a full turn, if the views make exactly one; else 0 */
+    turned_view *turned; /* [views] the views of one way in the order of their angles */
 } rays;
 
 /* Row in which the middle plane meets the detector: row[0] in the middle column, and row[1] more in each next column.
@@ -74,16 +81,38 @@ out:
     return status;
 }
 
-/* Interpolates between views and columns; false if the position is outside. */
-static bool line_at(const rays *r, double view, double column, double *value) {
+static double angle_of(const qb__vendor *v, const qb__way *way, size_t view) {
+    return way->sense * (way->angles ? way->angles[view] : (double)view * v->step);
+}
+
+static int compare_angles(const void *a, const void *b) {
+    const turned_view *p = a, *q = b;
+    return p->angle < q->angle ? -1 : p->angle > q->angle;
+}
+
+static void sort_views(const rays *r, const qb__way *way) {
+    for (size_t i = 0; i < r->views; i++) {
+        const double angle = angle_of(r->v, way, i);
+        r->turned[i] = (turned_view){angle - 360 * floor(angle / 360), i};
+    }
+    qsort(r->turned, r->views, sizeof *r->turned, compare_angles);
+}
+
+/* Interpolates between the views around `angle` and between columns; false if the position is outside. *next is the
+ * first view at this angle or above, where the search starts. */
+static bool line_at(const rays *r, double angle, double column, size_t *next, double *value) {
+    const double MOST = 2.5; /* steps between two views */
     const double last = (double)r->columns - 1;
-    if (r->period > 0) view -= r->period * floor(view / r->period);
-    const size_t a = (size_t)view, c = column < last ? (size_t)column : r->columns - 2;
-    size_t b = a + 1;
-    if (b >= r->views && r->period > 0) b = 0;
-    if (!(view >= 0) || a >= r->views || b >= r->views || !(column >= 0) || column > last) return false;
-    const double x = view - (double)a, y = column - (double)c;
-    const float *p = r->lines + a * r->columns + c, *q = r->lines + b * r->columns + c;
+    angle -= 360 * floor(angle / 360);
+    while (*next < r->views && r->turned[*next].angle < angle) ++*next;
+    while (*next > 0 && r->turned[*next - 1].angle >= angle) --*next;
+    const turned_view *a = &r->turned[(*next ? *next : r->views) - 1], *b = &r->turned[*next < r->views ? *next : 0];
+    const double from = angle - a->angle + (*next ? 0 : 360),
+                 gap = from + b->angle - angle + (*next < r->views ? 0 : 360);
+    if (!(gap <= MOST * fabs(r->v->step)) || !(column >= 0) || column > last) return false;
+    const size_t c = column < last ? (size_t)column : r->columns - 2;
+    const double x = gap > 0 ? from / gap : 0, y = column - (double)c;
+    const float *p = r->lines + a->view * r->columns + c, *q = r->lines + b->view * r->columns + c;
     *value = (1 - x) * ((1 - y) * (double)p[0] + y * (double)p[1]) + x * ((1 - y) * (double)q[0] + y * (double)q[1]);
     return true;
 }
@@ -95,16 +124,15 @@ typedef struct misfit {
 } misfit;
 
 static double column_misfit(const rays *r, const qb__way *way, size_t c) {
-    const double step = r->v->step * way->sense, turn = 360 / fabs(step), middle = 0.5 * ((double)r->columns - 1);
+    const double middle = 0.5 * ((double)r->columns - 1);
     const double u = ((double)c - middle) * r->v->pixel_u + way->offset_u, g = atan(u / r->v->sdd);
-    const double other = (-u - way->offset_u) / r->v->pixel_u + middle, ahead = (180 - 2 * g / degree) / step;
+    const double other = (-u - way->offset_u) / r->v->pixel_u + middle, ahead = 180 - 2 * g / degree;
     double sum = 0;
-    size_t count = 0;
+    size_t count = 0, next = 0;
     for (size_t i = 0; i < r->views; i++) {
-        double view = (double)i + ahead, value;
-        if (!(r->period > 0)) view -= turn * floor(view / turn);
-        if (!line_at(r, view, other, &value)) continue;
-        const double d = value - (double)r->lines[i * r->columns + c];
+        double value;
+        if (!line_at(r, r->turned[i].angle + ahead, other, &next, &value)) continue;
+        const double d = value - (double)r->lines[r->turned[i].view * r->columns + c];
         sum += d * d, count++;
     }
     return count >= r->views / 4 ? sum / (double)count : NAN;
@@ -113,6 +141,7 @@ static double column_misfit(const rays *r, const qb__way *way, size_t c) {
 static void measure(const rays *r, const qb__way *way, misfit *m) {
     double sum = 0;
     size_t count = 0;
+    sort_views(r, way);
     for (size_t c = 0; c < r->columns; c++) {
         m->column[c] = column_misfit(r, way, c);
         if (isfinite(m->column[c])) sum += m->column[c], count++;
@@ -133,7 +162,7 @@ static double errors_above(const misfit *m, const misfit *best, size_t columns) 
 
 /* Two ways count as the same if they differ by less than half a pixel. */
 static bool are_one(const qb__vendor *v, const qb__way *a, const qb__way *b) {
-    return a->sense == b->sense && fabs(a->offset_u - b->offset_u) < 0.5 * v->pixel_u;
+    return a->sense == b->sense && a->angles == b->angles && fabs(a->offset_u - b->offset_u) < 0.5 * v->pixel_u;
 }
 
 /* The way with the smallest misfit. *clear: it is smaller than that of every other way, by much more than chance. */
@@ -156,6 +185,7 @@ static qb_status find_best(const qb__vendor *v, qb__source *images, const qb__wa
     misfit m[QB__WAYS] = {{0}};
     size_t size;
     float *lines = NULL;
+    turned_view *turned = NULL;
     *best = 0, *clear = false;
     if (!find_rows(v, images, row) || columns < 8 || views < 8 || v->step == 0 || !qb__mul(views, columns, 1, &size))
         return QB_OK;
@@ -163,8 +193,8 @@ static qb_status find_best(const qb__vendor *v, qb__source *images, const qb__wa
     QB__TRY(qb__alloc(size, sizeof *lines, &lines));
     QB__TRY(qb__alloc(count * columns, sizeof *columns_of, &columns_of));
     QB__TRY(read_lines(images, row, lines));
-    rays r = {.v = v, .lines = lines, .views = views, .columns = columns};
-    if (fabs((double)views * fabs(v->step) - 360) < 0.5 * fabs(v->step)) r.period = (double)views;
+    QB__TRY(qb__alloc(views, sizeof *turned, &turned));
+    const rays r = {.v = v, .lines = lines, .views = views, .columns = columns, .turned = turned};
     for (size_t i = 0; i < count; i++) {
         m[i].column = columns_of + i * columns;
         measure(&r, &ways[i], &m[i]);
@@ -172,8 +202,26 @@ static qb_status find_best(const qb__vendor *v, qb__source *images, const qb__wa
     *best = best_of(&r, ways, m, count, clear);
 out:
     qb__free(columns_of);
+    qb__free(turned);
     qb__free(lines);
     return status;
+}
+
+/* Says which question opposite rays leave open. */
+static void tell_doubts(const qb__vendor *v, const qb__way *ways, size_t count, qb__notes *notes) {
+    if (fabs(v->offset_u) > 0.5 * v->pixel_u)
+        qb__note(notes,
+                 "%s: readers of %s differ in the sign of the axis position, and opposite rays do not tell it: if "
+                 "slices are doubled, give --detector-offset %g,%g" QB__CODE("axis-sign"),
+                 v->path, v->format, -v->offset_u, v->offset_v);
+    for (size_t i = 1; i < count; i++)
+        if (ways[i].angles) {
+            qb__note(notes,
+                     "%s states other angles than %s, and opposite rays do not tell which are right: %s is used; if "
+                     "slices are blurred, give --angles with those of %s" QB__CODE("two-angles"),
+                     ways[i].from, v->path, v->path, ways[i].from);
+            return;
+        }
 }
 
 qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, const qb__way *ways, size_t count,
@@ -196,23 +244,17 @@ qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, c
             "%s: which way did the object turn? Readers of %s differ, and opposite rays do not tell: give --angles "
             "%g:%g or %g:%g",
             v->path, v->format, v->first, v->first + span, v->first, v->first - span);
-    if (!clear || best == 0) {
-        const bool axis = fabs(v->offset_u) > 0.5 * v->pixel_u;
-        if (!clear && axis)
-            qb__note(
-                &parts->notes,
-                "%s: readers of %s differ in the sign of the axis' place, and opposite rays do not tell it: if slices "
-                "are doubled, give --detector-offset %g,%g" QB__CODE("axis-sign"),
-                v->path, v->format, -v->offset_u, v->offset_v);
-        return QB_OK;
-    }
-    for (size_t i = 0; i < parts->angle_count; i++)
-        parts->angles[i] = (v->first + (double)i * v->step * ways[best].sense) * degree;
-    parts->detector[0] = ways[best].offset_u;
-    qb__note(
-        &parts->notes,
-        "%s: readers of %s differ; opposite rays show that views turn by %g degrees and the detector's middle is at %g "
-        "mm" QB__CODE("way-shown"),
-        v->path, v->format, v->step * ways[best].sense, ways[best].offset_u);
+    if (!clear) tell_doubts(v, ways, count, &parts->notes);
+    if (!clear || best == 0) return QB_OK;
+    const qb__way *way = &ways[best];
+    for (size_t i = 0; i < parts->angle_count; i++) parts->angles[i] = (v->first + angle_of(v, way, i)) * degree;
+    if (way->angles) snprintf(parts->angles_from, sizeof parts->angles_from, "%.150s", way->from);
+    parts->detector[0] = way->offset_u;
+    qb__note(&parts->notes,
+             "%s: readers of %s differ; opposite rays show that views turn by %g degrees%s%s and the detector's middle "
+             "is at %g mm" QB__CODE("way-shown"),
+             v->path, v->format,
+             way->angles ? angle_of(v, way, v->views - 1) / ((double)v->views - 1) : v->step * way->sense,
+             way->angles ? " on average, by the angles of " : "", way->angles ? way->from : "", way->offset_u);
     return QB_OK;
 }

@@ -21,7 +21,7 @@ typedef struct qb__pinned {
     void *buffer; /* OpenCL: the buffer that is mapped there */
 } qb__pinned;
 
-/* A device, in parts. First what it is: written when the devices are listed, and when this one is opened. */
+/* A device. The first fields describe it; they are written when the devices are listed, and when this one is opened. */
 struct qb__device {
     const qb__backend *backend;
     qb__device_info info;

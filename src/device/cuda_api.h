@@ -168,7 +168,7 @@ void qb__options_free(char **list, size_t count);
 /* The status of a driver call, with the error's name in the detail; marks a lost device. */
 qb_status qb__cuda_status(qb__device *device, qb__cu_result result, const char *doing);
 
-/* Parts of the table, by file. */
+/* Functions of the backend's table, grouped by the file that defines them. */
 void qb__cuda_find(qb__device **list, size_t *count, char *missing, size_t size);
 qb_status qb__cuda_enter(qb__device *device);
 void qb__cuda_leave(qb__device *device);

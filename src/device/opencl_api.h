@@ -130,7 +130,7 @@ extern qb__opencl_api qb__opencl; /* filled in by opencl_load.c before any devic
 typedef enum qb__cl_call { QB__CL_ALLOCATES, QB__CL_LAUNCHES, QB__CL_RUNS } qb__cl_call;
 qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_call call, const char *doing);
 
-/* Parts of the table, by file. */
+/* Functions of the backend's table, grouped by the file that defines them. */
 void qb__opencl_find(qb__device **list, size_t *count, char *missing, size_t size);
 qb_status qb__opencl_memory_create(qb__memory *memory);
 void qb__opencl_memory_destroy(qb__memory *memory);

@@ -6,7 +6,7 @@
 
 #include "io/hdf5/hdf5.h"
 
-/* keV; 0: no known unit. */
+/* Factor from the unit to keV; 0: the unit is unknown. */
 static double energy_unit(const char *word) {
     static const struct {
         const char *word;

@@ -124,7 +124,7 @@ static qb_status unpack(const sweep *s, const hsize_t at[3], char *raw, size_t b
     return bytes == s->chunks->bytes ? QB_OK : bad_chunk(s, at, "it is not as long as a chunk");
 }
 
-/* The first of the region's images with an index of at least `image`, and the number of images up to a limit. */
+/* Position in the region of its first image with an index of at least `image`; at most region->count. */
 static size_t index_from(const qb__region *region, size_t image) {
     if (image <= region->first) return 0;
     return qb__smaller(qb__ceil_div(image - region->first, region->step), region->count);

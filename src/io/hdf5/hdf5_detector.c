@@ -18,7 +18,7 @@ static double number_at(hid_t file, const char *name, const char *path, qb__note
     return value;
 }
 
-/* In mm. 0: none; a wrong one of the detector is noted with the beam's data. */
+/* Length in mm; 0: none. A wrong length of the detector is noted with the data of the beam. */
 static double length_at(hid_t file, const char *name, const char *path, qb__notes *notes) {
     char why[QB__H5_WHY];
     return qb__h5_first_of(file, name, (const char *const[]){path, NULL}, &qb__h5_distance, notes, why);
@@ -104,7 +104,7 @@ static qb_status read_flips(hid_t file, const char *name, const char *detector, 
     return mirror_all(parts, flipped[0], flipped[1]);
 }
 
-/* A column of the stored images; motor positions count from their middle. */
+/* Find the axis as a column of the stored images; motor positions count from their middle. */
 static void read_axis(hid_t file, const char *name, const char *detector, bool mirrored, qb__scan_parts *parts) {
     char stated[400], motor[400];
     snprintf(stated, sizeof stated, "%s/x_rotation_axis_pixel_position", detector);

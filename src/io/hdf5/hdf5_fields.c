@@ -57,7 +57,7 @@ static qb_status find_means(hid_t file, const char *name, const char *below, boo
     return qb__fail(QB_NOT_FOUND, "%s has no group %s of images", name, dark ? "darks" : "flats");
 }
 
-/* Fields in a group by their name, else the group's data. */
+/* Open fields in a group by their name, else the group's data. */
 static qb_status open_exchange(hid_t file, const char *name, const char *group, bool dark, qb__frames *out) {
     static const char *const children[] = {"data_white", "data_dark", "theta", "data"};
     char path[4][620];
@@ -87,7 +87,7 @@ static qb_status only_array(hid_t file, const char *name, const char *below, con
                     found ? found : "/entry/data");
 }
 
-/* Fields in the named group, or in the file. */
+/* Open fields in the named group, or in the file. */
 static qb_status of_group(hid_t file, const char *name, const char *group, bool dark, const qb__h5_map *map,
                           qb__frames *out) {
     qb_status status = qb__nxtomo_fields(file, name, *group ? group : NULL, map, dark, out);
@@ -138,7 +138,7 @@ leave:
     return status;
 }
 
-/* For a path that may be relative to the group of its attribute. */
+/* Follow a path that may be relative to the group of its attribute. */
 static bool follow(hid_t file, char *path, size_t size, const char *attribute) {
     char next[300];
     if (!qb__h5_text(file, *path ? path : "/", attribute, next, sizeof next) || !*next) return false;

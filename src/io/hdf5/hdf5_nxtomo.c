@@ -136,7 +136,8 @@ static qb_status open_frames(hid_t file, const char *name, const char *data, qb_
     return QB_OK;
 }
 
-/* The standard's paths first, then any dataset that is a rotation by its name with an angle per frame. */
+/* Find the angles: at the standard's paths, else in any dataset that is a rotation by its name with an angle per
+ * frame. */
 static bool find_angles(hid_t file, const place *at, const qb__h5_map *map, size_t projections, char path[700],
                         bool *guessed) {
     static const char *const children[] = {"sample/rotation_angle", "data/rotation_angle"};

@@ -88,7 +88,7 @@ static qb_status open_files(qb_writer *writer, qb__h5_packed *p, bool fresh) {
     return status;
 }
 
-/* After what HDF5 wrote, or after what a killed run left. */
+/* Find the end of the file: after what HDF5 wrote, or after what a killed run left. */
 static qb_status find_tail(qb_writer *writer, qb__h5_packed *p) {
     struct stat about;
     if (fstat(writer->fd, &about) != 0) return qb__fail_errno(errno, "writing", writer->path);
@@ -230,7 +230,7 @@ qb_status qb__h5_packed_write(qb_writer *writer, qb__h5_packed *p, size_t first,
     return qb__spool_write(&p->spool, writer->written, first, end, data, pack_layer, &(packing){writer, p});
 }
 
-/* Layers of which this process had only some images. */
+/* Pack the layers of which this process had only some images. */
 qb_status qb__h5_packed_finish(qb_writer *writer, qb__h5_packed *p) {
     qb_status status = QB_OK;
     for (size_t i = 0; i < p->spool.layers && status == QB_OK; i++) {

@@ -43,7 +43,7 @@ static qb_status check_older(const char *folder, size_t count) {
     return status;
 }
 
-/* Record which images it has, in case it is found alone. */
+/* Record which images the part has, in case it is found alone. */
 static bool describe(hid_t set, const qb_writer *writer, const qb__h5_parts *parts, size_t part) {
     return qb__h5_put_text(set, "part_of", qb__last_part(writer->path)) &&
            qb__h5_put_text(set, "volume_id", parts->id) && qb__h5_put_text(set, "units", writer->stack.units) &&
@@ -115,7 +115,7 @@ static qb_status no_name(const qb_writer *writer) {
     return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
 }
 
-/* Names and arrays, before any file exists; *folder is the final folder, released with qb__free. */
+/* Prepare names and arrays before any file exists. *folder is the final folder, released with qb__free. */
 static qb_status prepare(qb_writer *writer, qb__h5_parts *parts, char **folder) {
     qb_status status;
     const size_t count = qb__smaller(writer->stack.parts, writer->stack.shape[0]);

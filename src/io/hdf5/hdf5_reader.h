@@ -14,10 +14,10 @@ typedef struct qb__h5_reader qb__h5_reader;
  * yet. */
 qb_status qb__h5_reader_create(const char *file, const char *dataset, qb__h5_reader **reader);
 void qb__h5_reader_close(qb__h5_reader *reader); /* NULL-safe */
-/* A row has `row` bytes; image i of the region goes to out + i * image. */
+/* Read images. A row has `row` bytes; image i of the region goes to out + i * image. */
 qb_status qb__h5_reader_images(qb__h5_reader *reader, const qb__region *region, size_t row, size_t image, void *out);
 
-/* A chunk as stored, of at most `most` bytes, and the filters that it skips. */
+/* Read a chunk as stored, of at most `most` bytes, and the filters that it skips. */
 qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], size_t most, void *raw, size_t *bytes,
                               uint32_t *mask);
 

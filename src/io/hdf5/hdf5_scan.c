@@ -203,7 +203,7 @@ leave:
     return status;
 }
 
-/* For a whole array: the dataset asked for, else /exchange/data, else the only one. */
+/* Open a whole array: the dataset asked for, else /exchange/data, else the only one. */
 qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **source) {
     hid_t file;
     qb__h5_map map = {0};

@@ -78,7 +78,7 @@ static qb_status check_identity(hid_t file, const char *path, const char *datase
     return QB_OK;
 }
 
-/* *out is NULL if it is not such images in one piece. */
+/* Open a part. *part is NULL if it is not such images in one piece. */
 static qb_status open_part(const char *path, const char *dataset, const qb__source *whole, size_t images, size_t number,
                            identity *own, qb__source **part) {
     hid_t file;

@@ -38,7 +38,7 @@ static bool says_rotation(hid_t group, const char *child, const char *path) {
     return qb__h5_text(group, child, "transformation_type", kind, sizeof kind) && strcmp(kind, "rotation") == 0;
 }
 
-/* `child` of the group, whose full path is `path`. */
+/* Note a dataset: `child` of the group, whose full path is `path`. */
 static void look_at_dataset(hid_t group, const char *child, const char *path, qb__h5_map *map) {
     char text[64];
     int rank;

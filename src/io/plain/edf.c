@@ -128,7 +128,7 @@ out:
     return status;
 }
 
-/* Read up to the closing brace and end it with 0; *length 0: end of the file. */
+/* Read the header up to its closing brace, and end the text with 0. *length 0: end of the file. */
 static qb_status read_header(const blob *from, uint64_t at, char *text, size_t *length) {
     const char *path = from->path;
     *length = 0;
@@ -206,7 +206,7 @@ static qb_status list_plain(edf *e, size_t file, char *text) {
     return status;
 }
 
-/* Of many files only the header is unpacked. */
+/* Unpack only the header of each of many files. */
 static qb_status list_packed(edf *e, size_t file, char *text) {
     const bool alone = e->files.count == 1;
     blob from = {.path = e->files.text[file]};
@@ -239,7 +239,7 @@ typedef struct sweep {
     char *out;
 } sweep;
 
-/* Rows of the only image of a compressed file. */
+/* Read rows of the only image of a compressed file. */
 static qb_status read_packed(const char *path, const frame *f, size_t image, size_t from, size_t count, char *out) {
     char *data;
     size_t have;

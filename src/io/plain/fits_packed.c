@@ -64,7 +64,7 @@ static void release_fits(qb__source *source) {
     pthread_mutex_destroy(&f->lock);
 }
 
-/* Is a gzip stream complete? cfitsio 4.2 allocates memory without end when the stream is cut. */
+/* True if a gzip stream is complete. cfitsio 4.2 allocates memory without end if the stream is cut off. */
 static bool is_whole(const unsigned char *from, size_t bytes) {
 #ifdef QB_HAVE_ZLIB
     enum { GZIP = 16, OUT = 16384 };
@@ -117,7 +117,7 @@ static qb_status check_streams(fits *f, const char *name, uint64_t stored) {
     return status;
 }
 
-/* The first image with two or three axes. */
+/* Find the first image with two or three axes. */
 static qb_status find_image(fits *f, uint64_t stored) {
     enum { RATIO = 16384 };
     const char *path = f->base.path;

@@ -13,8 +13,8 @@ typedef struct joined {
     size_t parts;
 } joined;
 
-/* Number of the region's images, from the done-th on, that lie in one part; one if its type differs from the
- * stack's. */
+/* Read a run of the region's images, from the done-th on, that lie in one part; it is one image if its type differs
+ * from the stack's. */
 static qb_status read_run(const joined *j, const qb__region *region, size_t *done, char *out, void *raw) {
     size_t k = 0, image = region->first + *done * region->step;
     while (image >= j->part[k].count) image -= j->part[k++].count;
@@ -47,7 +47,7 @@ static void release_joined(qb__source *source) {
     qb__free(j->part);
 }
 
-/* Properties of its first part, as far as all parts share them. */
+/* Take the properties of the first part, as far as all parts share them. */
 static void take_words(qb__source *to, const qb__source *from) {
     memcpy(to->shape, from->shape, sizeof to->shape);
     memcpy(to->voxel, from->voxel, sizeof to->voxel);
@@ -69,7 +69,7 @@ static qb_status add_holes(joined *j, const qb__frames *part, size_t at, size_t 
     return status;
 }
 
-/* All parts have one size, and one type, else they become floats. */
+/* Check that all parts have one size. If types differ, values become floats. */
 static qb_status agree(joined *j) {
     const qb__source *first = j->part[0].source;
     qb_status status = QB_OK;

@@ -51,7 +51,7 @@ static bool has_extension(const char *name, const char *extensions) {
     return strstr(extensions, key) != NULL;
 }
 
-/* A run may have been killed while images, or their folder, got their names. */
+/* Finish what a run may have left that was killed while images, or their folder, got their names. */
 static void settle(const char *path) {
     if (access(path, F_OK) == 0) {
         qb__recover(path, false, NULL);
@@ -82,7 +82,7 @@ static qb_status list_folder(const char *path, const char *extensions, qb__notes
 typedef struct numbered {
     bool is;
     bool exact;            /* no wildcards */
-    size_t prefix, suffix; /* length of the text before the number and after it; 0: has wildcards */
+    size_t prefix, suffix; /* length of the text before and after the number; 0: it has wildcards */
 } numbered;
 
 static qb_status parse_pattern(const char *path, char *pattern, size_t size, numbered *n) {
@@ -135,7 +135,7 @@ static qb_status list_pattern(const char *path, numbered *p, qb__notes *files) {
     return QB_OK;
 }
 
-/* What exists instead, as far as a name tells. */
+/* Fail with what exists instead, as far as a name shows it. */
 static qb_status no_images(const char *path, const char *extensions) {
     size_t count = 0;
     char name[64] = "";
@@ -149,7 +149,7 @@ static qb_status no_images(const char *path, const char *extensions) {
                     path, extensions + 1, count, name);
 }
 
-/* The files, and the number of each if `numbers` is wanted. */
+/* List the files, and the number of each if `numbers` is not NULL. */
 static qb_status list(const char *path, const char *extensions, qb__notes *files, long long **numbers) {
     qb_status status = QB_OK;
     numbered p = {0};
@@ -189,7 +189,7 @@ qb_status qb__list_images(const char *path, const char *extensions, qb__notes *f
     return list(path, extensions, files, NULL);
 }
 
-/* Missing numbers, over which FROM:TO would spread the other angles. */
+/* Report missing numbers: with FROM:TO the angles of the other files would be wrong. */
 static qb_status check_numbers(const char *path, const qb__notes *files, const long long *number, char *trouble,
                                size_t size) {
     const size_t n = files->count;

@@ -115,7 +115,8 @@ static void join_decimals(table *t) {
     }
 }
 
-/* If all have a dash before it, the dash separates words; if only some have it, it is a sign. */
+/* Decide about signs: if all numbers have a dash before them, the dash separates words; if only some have it, it is a
+ * sign. */
 static void apply_signs(column *c, size_t files) {
     size_t minus = 0;
     for (size_t i = 0; i < files; i++) minus += c->minus[i];
@@ -128,7 +129,7 @@ static int compare_values(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Distinct and evenly spaced, except for some gaps. */
+/* Judge a column of numbers: they count the files if they are distinct and evenly spaced, except for some gaps. */
 static qb_status judge(column *c, size_t files) {
     long long *sorted;
     qb_status status = qb__alloc(files, sizeof *sorted, &sorted);
@@ -168,7 +169,7 @@ static bool same_order(const column *a, const column *b, size_t files, entry *sc
     return true;
 }
 
-/* The first name with a pattern for the varying number: GR_*_%04d.tif. */
+/* Suggest a pattern: the first name with a pattern for the varying number, such as GR_*_%04d.tif. */
 static void suggest(const table *t, char *text, size_t size) {
     size_t last = 0, used = 0, at = 0;
     const char *name = t->name[0];
@@ -199,7 +200,7 @@ static qb_status refuse(const char *path, const table *t, const char *why) {
         why, a ? a + 1 : t->name[0], b ? b + 1 : t->name[t->files - 1], pattern);
 }
 
-/* The column that decides; NULL: none varies. */
+/* Find the column that decides the order; NULL: none varies. */
 static qb_status decide(const char *path, const qb__counter *counter, table *t, entry *scratch, column **which) {
     column *found = NULL;
     size_t varying = 0, by_one = 0;

@@ -130,7 +130,7 @@ static bool is_wanted(const array *a, const char *name) {
     return a->usable && a->shape[1] > 1 && a->shape[2] > 1;
 }
 
-/* The array with that name; without a name, the only array with the largest number of axes. */
+/* Find the array with that name; without a name, the only array with the largest number of axes. */
 static qb_status find_array(const file *f, const char *name, array *found) {
     qb__text names = {0};
     array a;

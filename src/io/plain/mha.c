@@ -32,13 +32,13 @@ typedef struct header {
     double spacing[3], first[3], turn[9], scale[2];
     char quantity[24], units[24];
     char file[512];
-    cJSON *provenance; /* provenance in the header, where the caller asks for it */
+    cJSON *provenance; /* provenance in the header, if the caller asks for it */
     size_t dims, skip;
     qb_beam beam;
     double slope, intercept; /* a value is slope * stored + intercept */
     bool skip_back, skips, typed, shaped, packed;
     bool asked, failed;  /* asked: the caller wants the provenance; failed: memory ran out */
-    const char *refused; /* why it cannot be read */
+    const char *refused; /* reason why the file cannot be read; NULL: none */
 } header;
 
 static bool is_true(const char *value) { return toupper((unsigned char)*value) == 'T'; }
@@ -60,7 +60,7 @@ static void set_size(header *h, const char *value) {
 
 static void set_spacing(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->spacing, NULL); }
 
-/* Where the first voxel is. */
+/* The file states the position of the first voxel. */
 static void set_first(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->first, NULL); }
 
 static void set_turn(header *h, const char *value) { qb__read_numbers(value, 0, 9, h->turn, NULL); }
@@ -155,7 +155,7 @@ static void set_key(header *h, char *line) {
         if (strcmp(key, keys[i].key) == 0) keys[i].set(h, value);
 }
 
-/* Until ElementDataFile; its end is where local data start. */
+/* Parse up to ElementDataFile; local data begin after it. */
 static qb_status parse(header *h, char *text, size_t bytes) {
     size_t at = 0;
     while (at < bytes && !*h->file) {
@@ -191,7 +191,7 @@ static qb_status read_header(header *h) {
     return status;
 }
 
-/* HeaderSize -1 means that the data are the end of the file. */
+/* Find where the data begin. HeaderSize -1 means that the data are the end of the file. */
 static qb_status data_offset(header *h, const char *file, bool local) {
     if (!local) h->layout.offset = h->skip;
     if (h->packed && h->skip_back)
@@ -199,7 +199,7 @@ static qb_status data_offset(header *h, const char *file, bool local) {
     return h->skip_back ? qb__plain_at_end(file, &h->layout, "DimSize") : QB_OK;
 }
 
-/* MetaImage says where the first voxel is, we where the middle is. */
+/* Set the position. MetaImage states that of the first voxel, qb__source that of the middle. */
 static void place(const header *h, qb__source *source) {
     const size_t *n = h->layout.shape;
     for (int i = 0; i < 3; i++) {
@@ -238,7 +238,7 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     return qb__source_scale(source, h.slope, h.intercept);
 }
 
-/* Long ones are in a file of their own. */
+/* Read the provenance. A long one is in a separate file. */
 qb_status qb__mha_provenance(const char *path, cJSON **object) {
     header h = {.path = path, .asked = true};
     qb_status status = read_header(&h);

@@ -58,7 +58,7 @@ static qb_status parse_descr(const char *path, const char *descr, qb__plain *lay
         descr ? (int)strcspn(descr, ",}\n") : 1, descr ? descr : "?");
 }
 
-/* (n0, n1, n2) or fewer; 1-D arrays are one row. */
+/* Parse the shape (n0, n1, n2) or fewer numbers; a 1-D array is one row. */
 static qb_status parse_shape(const char *path, const char *at, qb__plain *layout) {
     const char *const whole = at ? at : "";
     size_t n[3] = {0}, rank = 0;

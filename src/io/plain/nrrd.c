@@ -54,7 +54,7 @@ static void set_type(header *h, const char *value) {
 
 static void set_dims(header *h, const char *value) { h->dims = strtoul(value, NULL, 10); }
 
-/* The fastest axis first. */
+/* Set the sizes; the fastest axis comes first. */
 static void set_sizes(header *h, const char *value) {
     for (size_t i = 0; i < 3; i++) {
         char *end;
@@ -69,7 +69,7 @@ static void set_sizes(header *h, const char *value) {
 
 static void set_spacings(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->spacing, NULL); }
 
-/* (a,b,c) (d,e,f) (g,h,i): a step along each axis. */
+/* Set the steps along each axis from (a,b,c) (d,e,f) (g,h,i). */
 static void set_directions(header *h, const char *value) {
     for (int axis = 0; axis < 3 && value && (value = strchr(value, '(')); axis++, value++) {
         double step[3] = {0};
@@ -177,7 +177,7 @@ static qb_status read_header(header *h) {
     return status;
 }
 
-/* A separate data file has no header. */
+/* Find the data. A separate data file has no header. */
 static qb_status find_data(header *h, char *file, size_t size) {
     const char *slash = strrchr(h->path, '/');
     snprintf(file, size, "%s", h->path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What PNG and JPEG 2000 have in common: a folder, pattern or file of pictures of one size. Each picture is unpacked as
- * a whole. Of a colour picture only the first channel is read. */
+/* The part that readers of PNG and JPEG 2000 share: a folder, pattern or file of pictures of one size. Each picture is
+ * unpacked as a whole. Of a colour picture only the first channel is read. */
 #include "io/plain/pictures.h"
 
 #include <stdio.h>

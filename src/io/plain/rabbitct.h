@@ -38,7 +38,7 @@ bool qb__rabbitct_is_size(size_t size);
 
 /* The 3x4 matrix, row by row, of voxel indices; voxel i is at origin + i voxel on every axis. */
 void qb__rabbitct_to_indices(const double world[12], double voxel, double origin, double out[12]);
-/* For the cube of size^3 voxels with sides of 256 mm, centred on the origin. */
+/* The same for the cube of size^3 voxels with sides of 256 mm, centred on the origin. */
 void qb__rabbitct_matrix(const double world[12], size_t size, double out[12]);
 
 /* A voxel as the benchmark defines it: whole HU from 0 to 4095. */

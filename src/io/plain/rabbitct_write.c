@@ -9,7 +9,7 @@
 #include "io/plain/rabbitct.h"
 #include "io/writer.h"
 
-/* The input, the geometry, one reference for each of four sizes. */
+/* Indices of the files: the input, the geometry, and a reference for each of four sizes. */
 enum { INPUT, GEOMETRY, REFERENCES, FILES = REFERENCES + 4 };
 
 typedef struct output {

@@ -12,7 +12,7 @@
 static const char longer[] =
     "is --shape right? Give :OFFSET behind it where a header is to be skipped; :0 reads only the first views";
 
-/* VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]; "big" after the type, as in uint16big, is the other byte order. */
+/* Parse VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]; "big" after the type, as in uint16big, means big-endian. */
 static qb_status parse_shape(const char *text, qb__plain *layout) {
     const char *at = text;
     char *end, name[24];

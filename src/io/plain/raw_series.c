@@ -43,7 +43,7 @@ static qb_status read_series(qb__source *source, const qb__region *region, void 
 
 static void release_series(qb__source *source) { qb__notes_release(&((raw_series *)source)->files); }
 
-/* All have one size, large enough for their images. */
+/* Check that all files have one size, which is large enough for their images. */
 static qb_status check_sizes(const raw_series *series, const qb__plain *layout, const char *path) {
     const qb__source *base = &series->base;
     const qb__notes *files = &series->files;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images of a series, a file each, by several threads. */
+/* Writes the images of a series, one file each, with several threads. */
 #include <sys/stat.h>
 
 #include "base/memory.h"

@@ -63,7 +63,7 @@ size_t qb__source_row_bytes(const qb__source *source) { return source->shape[2] 
 
 void qb__source_limit(qb__source *source, const qb_env *env) {
     const size_t ample = (size_t)256 << 20, cpus = env && env->threads > 0 ? (size_t)env->threads : SIZE_MAX;
-    /* Small caps are for one: what is then told to be needed is enough. */
+    /* With a small cap only one thread reads, so that the memory that a message then names as needed is enough. */
     const size_t cap = env && env->max_ram ? env->max_ram : SIZE_MAX;
     const size_t room = cap < (size_t)64 << 20 ? 0 : cap / 16;
     source->threads = qb__smaller(source->threads, cpus);
@@ -73,7 +73,7 @@ void qb__source_limit(qb__source *source, const qb_env *env) {
 }
 
 size_t qb__source_held(const qb__source *source) {
-    enum { THREAD = 48 << 10 }; /* its stack, as far as it is used */
+    enum { THREAD = 48 << 10 }; /* bytes of a helper thread's stack that are used */
     const size_t helpers = source->threads ? source->threads - 1 : 0;
     return source->cache + source->threads * source->cache_each + helpers * THREAD;
 }
@@ -89,7 +89,7 @@ void qb__frames_release(qb__frames *frames) {
     *frames = (qb__frames){0};
 }
 
-/* How many entries of the list, from `at` on and `step` apart, lie evenly spaced in the file. */
+/* Number of entries of the list, from `at` on and `step` apart, that are evenly spaced in the file. */
 static size_t even_run(const qb__frames *frames, size_t at, size_t step, size_t left, size_t *spacing) {
     const size_t *index = frames->index;
     *spacing = 1;

@@ -65,7 +65,7 @@ static qb_status get(const reading *r, void *data, size_t bytes, uint64_t at) {
     return QB_OK;
 }
 
-/* *job NULL: the file was cut off while its head was written. */
+/* Read the job; *job is NULL if the file was cut off while its head was written. */
 static qb_status read_job(const reading *r, char **job) {
     head h;
     *job = NULL;

@@ -55,7 +55,8 @@ const char *qb__ending(const char *path) {
 
 bool qb__has_number(const char *path) { return strchr(qb__last_part(path), '%') != NULL; }
 
-/* The time in addition to the process number, because in containers every run has the same number. */
+/* The tag holds the time in addition to the process number, because in containers every run has the same process
+ * number. */
 void qb__part_tag(char *tag, size_t room) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -63,7 +64,7 @@ void qb__part_tag(char *tag, size_t room) {
              (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec);
 }
 
-/* The folder may not exist yet. */
+/* Ask the file system of the nearest existing folder, because `folder` may not exist yet. */
 static int statvfs_above(const char *folder, struct statvfs *disk) {
     int failed = statvfs(folder, disk);
     if (!failed || errno != ENOENT || strcmp(folder, ".") == 0) return failed;

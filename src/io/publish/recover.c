@@ -36,7 +36,7 @@ static bool settle(const char *folder, qb__member *members, size_t count, const 
     return true;
 }
 
-/* For a folder that was taken over. False if it must stay because its content is unknown. */
+/* Finish or undo the set of a folder that was taken over. False if it must stay because its content is unknown. */
 static bool finish_set(const char *folder, bool *was_set, const qb_env *env) {
     qb__member members[QB__FILE_SET_MOST];
     size_t count;
@@ -48,7 +48,7 @@ static bool finish_set(const char *folder, bool *was_set, const qb_env *env) {
     return settled && status == QB_OK;
 }
 
-/* The first hidden folder of the same set, if it still exists, is finished before. */
+/* Finish the set in the first hidden folder before, if that folder still exists. */
 static bool finish_first(const char *folder, const qb_env *env) {
     char first[PATH_MAX];
     char *name = qb__join(folder, "first");
@@ -82,7 +82,7 @@ static double bytes_of(const char *folder, const char *name) {
 
 static double bytes_in(const char *folder) { return bytes_of(folder, "new") + bytes_of(folder, "parts"); }
 
-/* It can be resumed: the next run that writes the same output removes it. */
+/* Tell that a folder can be resumed: the next run that writes the same output removes it. */
 static void tell_kept(const char *folder, const qb_env *env) {
     qb__info(env,
              "%s (%.1f MB) is kept of a run that was killed: its command with --resume goes on from there, without it "
@@ -141,7 +141,7 @@ void qb__recover_for(const char *folder, const char *prefix, bool spare, bool te
     recover(folder, true, prefix, spare ? SPARE : REMOVE, tell ? SPARE_AND_TELL : SPARE, env);
 }
 
-/* In an existing folder: only volumes leave finished parts. */
+/* Recover in an existing folder: only volumes leave finished parts. */
 static qb_status recover_members(const char *path, const char *target, const qb_env *env) {
     char label[QB__NAME_ROOM], *prefix = NULL;
     qb_status status = qb__series_label(path, "slice_", label);
@@ -151,7 +151,7 @@ static qb_status recover_members(const char *path, const char *target, const qb_
     return status;
 }
 
-/* For a file, or a folder that will be created; and inside an existing folder. */
+/* Recover a file, or a folder that will be created; and inside an existing folder. */
 static qb_status recover_output(const char *path, const qb_env *env) {
     char *name = qb__has_number(path) && !qb__is_folder(path) ? qb__folder_of(path) : qb__strdup(path);
     char *target = NULL, *folder = NULL, *prefix = NULL;

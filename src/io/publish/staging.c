@@ -168,7 +168,7 @@ bool qb__staging_kept(const char *folder) {
     return has(folder, "done", &about) && has(folder, "new", &about);
 }
 
-/* One hidden folder. QB_OK without a lock: not the right one. */
+/* Take over one hidden folder. QB_OK without a lock: it is not the right one. */
 static qb_status resume_from(const char *folder, qb__staging *staging) {
     struct stat about;
     if (!qb__staging_kept(folder) || !has(folder, "new", &about)) return QB_OK;

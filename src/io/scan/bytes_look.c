@@ -101,13 +101,13 @@ static qb_status look(bytes_look *l, roughness *stored, roughness *exchanged) {
     return QB_OK;
 }
 
-/* Noise as stored, and smooth when swapped. */
+/* True if lines are noise as stored, and smooth when swapped. */
 static bool says_so(double stored, double exchanged) {
     const double NOISE = 0.6, SMOOTHER = 0.5, SMOOTH = 0.7;
     return stored > NOISE && exchanged < fmin(SMOOTH, SMOOTHER * stored);
 }
 
-/* From column to column or, if pixels differ from each other, from view to view; the other direction must not
+/* Compares neighbouring columns or, if pixels differ from each other, consecutive views. The other direction must not
  * contradict. */
 static bool are_exchanged(const roughness *stored, const roughness *exchanged) {
     if (stored->all) return exchanged->all > 0 && 4 * stored->odd > stored->all && 50 * exchanged->odd < exchanged->all;
@@ -119,7 +119,7 @@ static bool are_exchanged(const roughness *stored, const roughness *exchanged) {
     return says_so(across[0], across[1]) || says_so(along[0], along[1]);
 }
 
-/* Too many bytes would have to be unpacked for a check that only faulty files need. */
+/* True if the check is worth the time. Only faulty files need it, so it must not unpack too many bytes. */
 static bool is_worth(const qb_scan *scan) {
     const size_t UNPACKED = 64 << 20;
     const qb_scan_info *info = &scan->info;

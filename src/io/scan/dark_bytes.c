@@ -44,10 +44,10 @@ static double at(const float *sorted, size_t count, double share) {
     return (double)sorted[(size_t)(share * (double)(count - 1))];
 }
 
-/* Without a few bright pixels. */
+/* Spread of the numbers, without the smallest and largest tenth, so that a few bright pixels do not count. */
 static double spread(const float *sorted, size_t count) { return at(sorted, count, 0.9) - at(sorted, count, 0.1); }
 
-/* Their low bytes vary less than their high bytes. */
+/* True if the low bytes vary less than the high bytes. */
 static bool is_narrower(const sample *s) {
     const double TIMES = 16;
     const double stored = spread(s->stored, s->count), exchanged = spread(s->exchanged, s->count);

@@ -46,7 +46,7 @@ static bool has_flat(const dead_look *l, size_t pixel) {
     return scan->info.quantity != QB_COUNTS || scan->flat[at] > (scan->dark ? scan->dark[at] : 0);
 }
 
-/* 0 where the flat is dead, which does not interrupt a part. */
+/* Transmission of a pixel; 0 where the flat is dead, which does not interrupt a part. */
 static float transmission(const dead_look *l, const char *raw, size_t pixel) {
     const qb_scan *scan = l->scan;
     const size_t at = l->row0 * scan->info.columns + pixel;
@@ -80,13 +80,13 @@ static void add_view(dead_look *l, bool all) {
     }
 }
 
-/* Neither beam nor air in a scan without noise. */
+/* True if the pixel is far from 1, the value of air in a scan without noise. */
 static bool is_off(const dead_look *l, size_t pixel) {
     const float t = transmission(l, l->first, pixel);
     return t < 0.5f || t > 1.5f;
 }
 
-/* The value 1 of transmissions that are stated to be line integrals. */
+/* True if the pixel has the value 1: air of transmissions that are stated to be line integrals. */
 static bool is_air_of_transmissions(const dead_look *l, size_t pixel) {
     return l->scan->info.quantity == QB_LINE_INTEGRAL && fabsf(logf(transmission(l, l->first, pixel)) + 1) < 0.01f;
 }
@@ -95,7 +95,7 @@ static bool is_part(const dead_look *l, size_t pixel, unsigned char which) {
     return l->state[pixel] & which && !l->scan->unmeasured[l->row0 * l->scan->info.columns + pixel];
 }
 
-/* From `start` on: the end of the run of pixels that belong to a part of that kind. */
+/* End of the run of pixels from `start` on that belong to a part of that kind. */
 static size_t run_end(const dead_look *l, size_t row, size_t start, unsigned char which) {
     const size_t columns = l->scan->info.columns, size = qb_dtype_size(l->scan->info.dtype), at = row * columns;
     size_t end = start;
@@ -107,7 +107,7 @@ static size_t run_end(const dead_look *l, size_t row, size_t start, unsigned cha
 
 static bool is_lit(const dead_look *l, size_t pixel, size_t views) { return 4 * (size_t)l->lit[pixel] >= 3 * views; }
 
-/* Without noise, air has one value too, at both ends of a row. */
+/* True if both ends of a row have the same constant value: without noise, air has one value, too. */
 static bool is_at_both_ends(const dead_look *l, size_t row) {
     const size_t columns = l->scan->info.columns, size = qb_dtype_size(l->scan->info.dtype), at = row * columns;
     return l->state[at] & SAME && l->state[at + columns - 1] & SAME &&
@@ -119,7 +119,7 @@ static float mean_line(const dead_look *l, size_t pixel, size_t views) {
     return -logf(fmaxf(l->sum[pixel] / (float)views, 1e-3f));
 }
 
-/* Air from an end of the row on, where an object does not begin but continues. */
+/* True if there is one value from an end of the row on, and an object is cut off there instead of ending. */
 static bool is_cut(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
     const size_t columns = l->scan->info.columns, at = row * columns;
     const bool left = start == 0, right = end == columns;
@@ -132,7 +132,7 @@ static bool is_cut(const dead_look *l, size_t row, size_t start, size_t end, siz
            fabsf(line[2] - line[1]) < 0.25f * line[0];
 }
 
-/* What is in [start, end) of a row, after so many views; 0: as far as a rough check tells. */
+/* Kind of the pixels [start, end) of a row after so many views; views 0: judged by a rough check. */
 static kind kind_of(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
     const double LEFT = 0.003; /* share of the beam that is left; dense objects transmit more */
     const size_t columns = l->scan->info.columns, at = row * columns;
@@ -172,7 +172,7 @@ static void mark(dead_look *l, size_t row, size_t start, size_t end) {
     for (size_t i = at + start; i < at + end; i++) l->found[i] = has_flat(l, i);
 }
 
-/* Parts of one row; `again`: those that the neighbouring rows decide. */
+/* Find the parts in one row. again: find those that depend on the neighbouring rows. */
 static void find_in_row(dead_look *l, size_t row, size_t views, bool again) {
     const size_t columns = l->scan->info.columns;
     size_t end;

@@ -70,7 +70,8 @@ static qb_status each_block(pca *p, const qb_env *env, void (*with)(pca *p)) {
 
 /* ---- the variances ---- */
 
-/* For flats that are not scaled to one brightness yet: value[i] of the differences, vector[0] of the beam. */
+/* Add the brightness of the flats, which are not scaled to one brightness yet: value[i] sums the differences, vector[0]
+ * the beam. */
 static void add_levels(pca *p) {
     for (size_t k = 0; k < p->count; k++) {
         const float beam = beam_of(p->scan, p->first + k);
@@ -95,7 +96,7 @@ static qb_status add_row(void *context, size_t i, size_t worker) {
 
 static void add_gram(pca *p) { qb__share(p->taken->source->threads, p->flats, add_row, p); }
 
-/* Per pixel, and for differences from the mean of all flats. */
+/* Divide the sums by the number of pixels, and convert them to differences from the mean of all flats. */
 static void centre(pca *p) {
     const size_t n = p->flats;
     double mean = 0, *row = p->value;
@@ -131,7 +132,7 @@ static void rotate(pca *p, size_t a, size_t b) {
     }
 }
 
-/* Eigenvalues value[i] and eigenvectors vector[][i] of the matrix. */
+/* Compute the eigenvalues value[i] and eigenvectors vector[][i] of the matrix. */
 static void diagonalise(pca *p) {
     const size_t n = p->flats;
     for (size_t i = 0; i < n * n; i++) p->vector[i] = i / n == i % n;
@@ -148,7 +149,8 @@ static void diagonalise(pca *p) {
     for (size_t i = 0; i < n; i++) p->value[i] = p->gram[i * n + i];
 }
 
-/* The largest ones above noise; `sorted` is scratch for all. One of the variances is 0, that of the mean. */
+/* Choose the largest components above noise. `sorted` is scratch for all. One of the variances is 0, that of the
+ * mean. */
 static size_t choose(const pca *p, double *sorted, size_t chosen[MOST_MODES]) {
     const size_t n = p->flats;
     size_t count = 0;
@@ -166,7 +168,7 @@ static size_t choose(const pca *p, double *sorted, size_t chosen[MOST_MODES]) {
 
 /* ---- the modes ---- */
 
-/* Scaled to a root mean square of 1. */
+/* Make the modes, scaled to a root mean square of 1. */
 static qb_status make_modes(pca *p, const size_t *chosen, qb__drift *drift, const qb_env *env) {
     qb_status status = qb__alloc(drift->modes * drift->pixels, sizeof(float), &drift->mode);
     for (p->first = 0; p->first < drift->pixels && status == QB_OK; p->first += p->pixels) {

@@ -29,7 +29,7 @@ typedef struct weighing {
     float **line;           /* [threads][wide * high * 2 + columns] */
 } weighing;
 
-/* Means over squares of good pixels into out[high][wide]; NaN if there is none. of(row): its values. */
+/* Add the values of a row's good pixels to the sums over squares. */
 static void add_row(const weighing *w, size_t row, const float *values, const float *beam, float *sum, float *count) {
     const size_t columns = w->scan->info.columns, at = row / w->bin * w->wide;
     for (size_t c = 0; c < columns; c++) {
@@ -117,8 +117,8 @@ static void add_pair(fit *f, const float *g, const float *mode, size_t squares, 
     f->pairs++;
 }
 
-/* The step that minimises the squares, into left; returns its size. Gaussian elimination with the largest pivot on the
- * diagonal. */
+/* Find the step that minimises the squares, into left; returns its size. Gaussian elimination with the largest pivot on
+ * the diagonal. */
 static double solve(fit *f) {
     double size = 0, trace = 0;
     for (size_t k = 0; k < f->modes; k++) trace += f->matrix[k][k];

@@ -6,13 +6,14 @@
 #include "io/scan/field_mean.h"
 #include "io/scan/field_times.h"
 
-/* Of such frames of a source, [row][column]; *lowest: the least of all values and itself. */
+/* Mean [row][column] of the frames `taken`. *lowest becomes the smallest of its own value and all values. */
 qb_status qb__frames_mean(const qb__frames *taken, bool lines, qb_field_average how, const qb_env *env, float *mean,
                           qb__field_found *found, float *lowest);
-/* Their median in place of the mean that `found` is of. */
+/* Median of the frames instead of the mean that `found` describes. */
 qb_status qb__frames_median(const qb__frames *taken, bool lines, const qb_env *env, float *median,
                             qb__field_found *found);
-/* scan->drift by --flat-fields, but for its weights; scan->flat and scan->dark are there. */
+/* Sets scan->drift according to --flat-fields, without the weights of the views. scan->flat and scan->dark must
+ * exist. */
 qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_scan_options *options,
                                const qb_env *env);
 

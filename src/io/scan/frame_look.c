@@ -99,7 +99,7 @@ static qb_status judge_some(void *context, size_t piece, size_t worker) {
     return QB_OK;
 }
 
-/* Frames first, first + stride, ... `count` of them: consecutive ones are read at once. */
+/* Read a row of the frames first, first + stride, ... (`count` frames); consecutive frames are read at once. */
 static qb_status read_line(const qb__frame_series *series, size_t first, size_t count, size_t row, char *raw) {
     const size_t bytes = series->columns * qb_dtype_size(series->dtype);
     if (series->stride == 1) return series->read(series->self, first, first + count, row, raw);

@@ -15,10 +15,10 @@ typedef struct adding {
     const char *raw;
     qb_dtype dtype;
     qb__field_mean *mean;
-    float *least; /* [piece] of the values and 0; NULL: nobody asks */
+    float *least; /* [piece] smallest of the values and 0; NULL: not needed */
 } adding;
 
-enum { PIECE = 1 << 16 }; /* values: a thread's turn */
+enum { PIECE = 1 << 16 }; /* values that a thread adds at a time */
 
 static qb_status add_piece(void *context, size_t piece, size_t worker) {
     (void)worker;

@@ -19,7 +19,8 @@ static double median_of(double *values, size_t count) {
     return values[count / 2];
 }
 
-/* Small compared with this step, or back again: not the slope of a change over several frames. */
+/* True if the neighbouring steps are small compared with this one, or go back: then it is not the slope of a change
+ * over several frames. */
 static bool is_apart(const qb__frame *frames, size_t count, size_t at) {
     const float step = frames[at].step.size;
     for (int side = 0; side < 2; side++) {
@@ -68,7 +69,8 @@ static size_t find_levels(const qb__frame *frames, const bool *skip, size_t coun
     return other;
 }
 
-/* At an angular gap an object may look different, and bad views are not used. scratch[count]. */
+/* Mark steps that are not used: at an angular gap an object may look different, and bad views are not used.
+ * scratch[count]. */
 static void skip_steps(const double *angles, const unsigned char *bad, size_t count, double *scratch, bool *skip) {
     for (size_t i = 1; angles && i < count; i++) scratch[i - 1] = fabs(angles[i] - angles[i - 1]);
     if (angles && count > 1) qb__sort(scratch, count - 1);

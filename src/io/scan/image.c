@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --rotate, --flip, --crop and --bin: the stored pixels that make a pixel. */
+/* --rotate, --flip, --crop and --bin: finds the stored pixels that make a pixel. */
 #include "io/scan/image.h"
 
 #include <stdio.h>

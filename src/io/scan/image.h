@@ -27,7 +27,7 @@ qb__image_map qb__image_map_of(const qb__image *image);
 
 /* True if the options ask for any change. */
 bool qb__image_wanted(const qb_scan_options *options);
-/* For stored images of this size. QB_BAD_ARGUMENT with the number. */
+/* Reads the options for stored images of this size. QB_BAD_ARGUMENT with the wrong number. */
 qb_status qb__image_parse(const qb_scan_options *options, size_t rows, size_t columns, qb__image *image);
 /* Replace *source by one with changed images, which owns the old one, also after a failure. `sinogram`: its images are
  * detector rows of [view][column]; `lines`: they are flats or darks of a detector with a single row, one field per

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A scan whose images are changed as they are read, and what follows for what its file states. */
+/* A scan whose images are changed as they are read. Values that its file states are converted accordingly. */
 #include <math.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, 
     QB__TRY(check_turn(scan, options, sinogram));
     QB__TRY(qb__image_parse(options, rows, columns, &scan->image));
     qb__image_text(&scan->image, scan->image_text, sizeof scan->image_text);
-    if (!*scan->image_text) { /* --bin 1, or a window of everything */
+    if (!*scan->image_text) { /* nothing changes: --bin 1, or a window of the whole image */
         scan->image = (qb__image){0};
         goto out;
     }
@@ -120,7 +120,7 @@ static void exchange(double *a, double *b) {
     *a = *b, *b = kept;
 }
 
-/* A way along the stored columns and rows becomes one along those of the turned image. */
+/* Convert a vector along the stored columns and rows to one along those of the rotated image. */
 static void turn_way(const qb__image *image, double *at) {
     for (int i = 0; i < image->turn;
          i++) { /* a quarter turn clockwise: columns grow where rows fell, rows with columns */
@@ -131,14 +131,14 @@ static void turn_way(const qb__image *image, double *at) {
     if (image->flip_v) at[1] = -at[1];
 }
 
-/* Offsets along the stored columns and rows, and rotations of the detector, of the turned image. */
+/* Convert the detector's offset and its rotations to the rotated image. */
 static void turn_place(const qb__image *image, qb_scan_info *info) {
     turn_way(image, info->detector_offset);
     if (image->flip_u != image->flip_v) info->detector_tilt = 0 - info->detector_tilt;
     if ((image->turn == 2) != image->flip_v) info->detector_lean = 0 - info->detector_lean;
 }
 
-/* A column of the stored images; of images that are turned by 90 degrees it is none. */
+/* Convert the column of the axis from the stored images. If images are rotated by 90 degrees, no column is the axis. */
 static void turn_axis(const qb__image *image, qb_scan_info *info) {
     if (image->turn % 2) info->center = NAN, info->center_holds = false;
     if ((image->turn == 2) != image->flip_u) info->center = (double)image->stored_columns - 1 - info->center;
@@ -157,7 +157,7 @@ void qb__scan_change_places(qb_scan *scan, const qb_scan_options *options) {
 
 /* ---- distortion and shifts ---- */
 
-/* Those of the file are of stored images. */
+/* Take the shifts that the file states, which are those of the stored images. */
 static void take_shifts(const qb_scan *scan, double (*stored)[3]) {
     for (size_t i = 0; i < scan->stored; i++) {
         memcpy(stored[i], scan->parts.shifts + 2 * i, 2 * sizeof(double));
@@ -166,7 +166,7 @@ static void take_shifts(const qb_scan *scan, double (*stored)[3]) {
     }
 }
 
-/* Of the views that are left, into scan->shifts and turns, which is NULL where none is turned. */
+/* Keep the shifts of the chosen views, in scan->shifts and scan->turns; turns is NULL if no view is rotated. */
 static qb_status keep_shifts(qb_scan *scan, double (*stored)[3], double most[3]) {
     const double degree = 57.29577951308232;
     const size_t views = scan->info.views;
@@ -185,7 +185,7 @@ out:
     return status;
 }
 
-/* Those of the file at `path`; NULL: those that the scan states. */
+/* Load the shifts from the file at `path`; NULL: take those that the scan states. */
 static qb_status load_shifts(qb_scan *scan, const char *path, const qb_env *env) {
     const double MOST_TURN = 45;
     qb_scan_info *info = &scan->info;

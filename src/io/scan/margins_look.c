@@ -65,7 +65,7 @@ static bool is_cut(const margins_look *l, int side) {
     return held && 4 * cut > 3 * held;
 }
 
-/* No beam reaches them, or they are not read out; further inside there is beam. */
+/* True if no beam reaches these columns or they are not read out, but there is beam next to them. */
 static bool is_dark(const margins_look *l, int side) {
     const qb_scan *scan = l->scan;
     size_t bright = 0;

@@ -26,7 +26,7 @@ static bool take_axis(const char **at, int *axis, double *sign) {
     return true;
 }
 
-/* Columns, rows and turns, of parts.motion. */
+/* Indices of columns, rows and rotation in parts.motion. */
 enum { U, V, TURN, WAYS, AXES = 3 };
 
 static qb_status parse(const char *shifts, int axis[WAYS], double sign[WAYS]) {

@@ -13,7 +13,7 @@
 #include "quickbeam/io.h"
 
 enum { ROWS = 4, EACH = 64, USUAL = 16, LEAST_COLUMNS = 16 };
-static const double attenuated = 0.9; /* share of the brightest part of a view */
+static const double attenuated = 0.9; /* share of the brightest part of a view, below which an object attenuates */
 
 typedef struct open_look {
     qb_scan *scan;

@@ -16,7 +16,7 @@ static qb_status open_stored(const char *path, const qb_scan_options *options, q
     return format->open(path, options->dataset, &parts->data.source);
 }
 
-/* Only the images: flats and darks next to them are frames already. */
+/* Transpose the images only. Flats and darks of the same file are stored as frames already. */
 static qb_status transpose(const char *order, qb__scan_parts *parts) {
     if (parts->data.index)
         return qb__fail(QB_UNSUPPORTED, "%s: --transpose of frames that are projections, flats and darks in one stack",

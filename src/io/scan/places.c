@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --distortion and --shifts: what their files say, and where pixels are found. */
+/* --distortion and --shifts: reads their files, and finds the positions of pixels. */
 #include "io/scan/places.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ enum { MOST_TEXT = 16 << 20 };
 
 /* ---- distortion ---- */
 
-/* The last word of a line is its number; what stands before says which. */
+/* Read one line. Its last word is a number, and the text before says which one. */
 static qb_status take_line(const char *path, char *line, size_t number, qb__distortion *d) {
     char *end, *last = strrchr(line, ' '), *tab = strrchr(line, '\t'), *equals = strrchr(line, '=');
     last = tab > last ? tab : last, last = equals > last ? equals : last;
@@ -41,7 +41,7 @@ static double factor_at(const qb__distortion *d, double r) {
     return sum;
 }
 
-/* Farther out is farther out, and nothing is far from where it was. */
+/* Refuse factors with which a point farther out is not found farther out, or points are far from their place. */
 static qb_status check(const char *path, size_t rows, size_t columns, const qb__distortion *d) {
     const double wide = (double)columns - 1, high = (double)rows - 1,
                  far = hypot(fmax(d->x, wide - d->x), fmax(d->y, high - d->y));
@@ -93,7 +93,7 @@ qb__places qb__places_of(const qb_scan_info *info, const qb__image *image, const
     return p;
 }
 
-/* In whole pixels of the turned image, as the stored one has them. */
+/* Apply the distortion. Positions are whole pixels of the rotated image; the factors are those of the stored image. */
 static void distort(const qb__places *p, double *column, double *row) {
     const qb__distortion *d = &p->distortion;
     const ptrdiff_t *to_row = p->map.row, *to_column = p->map.column;
@@ -101,11 +101,12 @@ static void distort(const qb__places *p, double *column, double *row) {
                  x = (double)to_column[0] + (double)to_column[1] * *row + (double)to_column[2] * *column - d->x,
                  factor = factor_at(d, sqrt(x * x + y * y)) - 1, dy = y * factor, dx = x * factor;
     *row += (double)to_row[1] * dy +
-            (double)to_column[1] * dx; /* a turn by quarters, or a mirror: its inverse is its transpose */
+            /* the inverse of a rotation by quarter turns, or of a mirror, is its transpose */
+            (double)to_column[1] * dx;
     *column += (double)to_row[2] * dy + (double)to_column[2] * dx;
 }
 
-/* About the middle, from columns towards rows. */
+/* Rotate about the middle, from columns towards rows. */
 static void turn_by(const qb__places *p, const double way[2], double *column, double *row) {
     const double x = *column - p->middle[0], y = (*row - p->middle[1]) * p->aspect;
     *column = p->middle[0] + way[0] * x - way[1] * y;

@@ -26,7 +26,7 @@ static bool in_order(const double *angles, size_t n) {
     return rise || fall;
 }
 
-/* Within one turn; views of the same angle count once. */
+/* Sort the angles within one turn; views of the same angle count once. */
 static void sort_angles(const double *from, size_t n, double *to) {
     for (size_t i = 0; i < n; i++) {
         to[i] = fmod(from[i], 2 * pi);
@@ -58,7 +58,8 @@ static qb_status find_steps(const double *angles, size_t n, steps *found) {
     return QB_OK;
 }
 
-/* Numbers that are a half or a full turn in degrees, with or without the last angle, and that are stated as radians. */
+/* True for numbers that span half a turn or a turn in degrees, with or without the last angle, although they are stated
+ * as radians. */
 static bool are_degrees(double span, size_t views) {
     const double wide = span * (double)views / (double)(views - 1);
     for (int half = 1; half <= 2; half++)
@@ -87,7 +88,7 @@ static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
                  turns, step * 180 / pi);
 }
 
-/* Angles stated in degrees that cover half a turn or a turn in radians. */
+/* Warn of angles that are stated in degrees but cover half a turn or a turn in radians. */
 static void judge_unit(const qb_scan_info *info, qb__notes *notes) {
     const size_t n = info->views;
     double low = INFINITY, high = -INFINITY;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A geometry for all stored views, of which the scan may have left out some. */
+/* A geometry for all stored views, from which the scan has left out some. */
 #include "base/memory.h"
 #include "io/scan/scan.h"
 
 struct qb__chosen_views {
     struct qb__chosen_views *next;
-    qb_geometry geometry; /* the caller's, with other views */
+    qb_geometry geometry; /* the caller's geometry with only the scan's views */
 };
 
 const qb_geometry *qb__scan_views_of(qb_scan *scan, const qb_geometry *given) {

@@ -29,7 +29,8 @@ typedef struct kind {
     bool read_unsigned; /* --unsigned */
 } kind;
 
-/* Of another scan its own fields are meant; of raw data rows, columns and type are the scan's; else all images. */
+/* Open one item of the list. If it is another scan, its own fields are used; raw data take rows, columns and type from
+ * the scan; otherwise all images are used. */
 static qb_status open_item(const kind *k, char *item, qb__frames *frames) {
     const qb__format *format;
     if (strcmp(item, "none") == 0 && access(item, F_OK) != 0)
@@ -48,7 +49,7 @@ static qb_status open_item(const kind *k, char *item, qb__frames *frames) {
     return status;
 }
 
-/* All items of the list, joined. */
+/* Open all items of the list, and join them. */
 static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames, size_t **counts, size_t *parts) {
     char *list = qb__strdup(k->path), *rest = NULL;
     qb__frames *part = NULL;
@@ -78,20 +79,20 @@ static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames
 
 typedef struct series {
     kind kind;
-    const char *list; /* --exclude-flats, or of darks */
-    qb__frames given; /* frames from another file, and the data read of that file */
+    const char *list; /* --exclude-flats or --exclude-darks */
+    qb__frames given; /* frames from other files */
     qb__inputs files;
-    const qb__frames *all; /* those or the scan's own; NULL: there are none */
+    const qb__frames *all; /* &given, or the scan's own frames; NULL: there are none */
     bool lines;            /* the detector has a single row: each line of an image is a field */
     bool *bad;             /* [all->count] */
     qb__frame *frames;
     size_t *index; /* numbers of the taken frames in the source */
     size_t taken;
     qb__field_found found;
-    float least;  /* least of all values and 0; for signed integers */
+    float least;  /* smallest of all values and 0; for signed integers */
     size_t *part; /* [parts] frames of each file, pattern or folder that was given */
     size_t parts;
-    const char *transpose; /* how views are stored; NULL: as usual */
+    const char *transpose; /* order of the axes of the views; NULL: not transposed */
 } series;
 
 static void close_series(series *s) {
@@ -189,7 +190,7 @@ static qb_status look(qb_scan *scan, const series *s, const qb_env *env) {
     if (status == QB_OK && qb_dtype_size(frames.dtype) > 1) status = qb__bytes_exchanged(&frames, &exchanged);
     if (status == QB_OK && qb_dtype_size(frames.dtype) > 1 && s->kind.dark && !exchanged && scan->info.views) {
         const qb__frame_series views = all_views(scan);
-        bool all = false; /* the views are exchanged, too: the look at the views refuses the scan */
+        bool all = false; /* the views are swapped, too: scan_look.c refuses the scan */
         status = qb__bytes_exchanged(&views, &all);
         if (status == QB_OK && !all) status = qb__darks_exchanged(&frames, &views, &exchanged);
     }
@@ -204,7 +205,7 @@ static qb_status look(qb_scan *scan, const series *s, const qb_env *env) {
 static void tell_bad(qb_scan *scan, const series *s, const bool *before, bool keep) {
     qb__finding finding = {.what = s->kind.option, .of = s->all->count, .done = keep ? "kept" : "left out"};
     bool *found;
-    /* without memory there is no finding; qb_scan_open reports it */
+    /* without memory there is no finding, and qb_scan_open reports that */
     if (qb__alloc(s->all->count, sizeof *found, &found) != QB_OK) return;
     for (size_t i = 0; i < s->all->count; i++) found[i] = s->bad[i] && !before[i];
     finding.count = qb__frame_list_words(found, s->all->count, finding.which, sizeof finding.which);
@@ -216,7 +217,7 @@ static void tell_bad(qb_scan *scan, const series *s, const bool *before, bool ke
                   keep ? "kept, by --keep-all-fields" : "left out; --keep-all-fields keeps them", finding.code);
 }
 
-/* A series that was copied from `from` has its own files itself. */
+/* Replace pointers of a copied series that refer to the frames of `from`. */
 static void own_given(series *s, const series *from) {
     if (s->all == &from->given) s->all = &s->given;
 }
@@ -243,7 +244,8 @@ static void exchange(qb_scan *scan, series *flats, series *darks, double flat, d
     flats->kind = flat_kind;
 }
 
-/* As flats the darks must be about as bright as a view at most is: else both are something else. */
+/* Confirm that flats and darks are exchanged: as flats, the darks must be about as bright as the views, or brighter.
+ * Otherwise both are something else. */
 static qb_status confirm(qb_scan *scan, double flat, double dark, bool *exchanged) {
     const qb__frame_series views = all_views(scan);
     qb__frame view;
@@ -252,7 +254,7 @@ static qb_status confirm(qb_scan *scan, double flat, double dark, bool *exchange
     return status;
 }
 
-/* Fields that are negative say nothing of each other: the scan is refused. */
+/* Refuse the scan if fields are negative, because they cannot be compared then. */
 static bool judge_signs(qb_scan *scan, const qb__field_series *seen, series *const *both) {
     float least;
     double dark = 0;
@@ -267,7 +269,7 @@ static bool judge_signs(qb_scan *scan, const qb__field_series *seen, series *con
     return false;
 }
 
-/* Frames that cannot be what they are called. */
+/* Leave out frames that cannot be what they are stated to be. */
 static qb_status judge(qb_scan *scan, series *flats, series *darks, bool keep, const qb_env *env) {
     series *const both[] = {flats, darks};
     qb__field_series seen[2] = {{0}, {0}};
@@ -305,7 +307,8 @@ out:
 
 /* ---- the mean ---- */
 
-/* Beyond which a file of such images is mainly something else, as a scan is that was named for its flats. */
+/* Largest plausible size of a file of fields. A larger file mainly holds something else, for example a scan that was
+ * given as its flats. */
 static uint64_t most_bytes(const qb__frames *frames) {
     return 2 * frames->count * frames->source->shape[1] * qb__source_row_bytes(frames->source) + (1 << 20);
 }
@@ -346,7 +349,7 @@ static void tell_saturated(qb_scan *scan, const series *flats) {
                     many, pixels, qb__dtype_most(flats->all->source->dtype));
 }
 
-/* A beam that drifts changes all parts alike, or little. */
+/* Warn if flats differ in some parts: a beam that drifts changes all parts alike, or only little. */
 static void tell_differing(qb_scan *scan, const series *flats) {
     const double most = flats->found.differ[1], least = flats->found.differ[0];
     if (scan->info.quantity != QB_COUNTS || *scan->refused) return;

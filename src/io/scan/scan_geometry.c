@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The geometry of a scan, and a check that both agree. */
+/* Makes the geometry of a scan, and checks that both agree. */
 #include <math.h>
 #include <stdio.h>
 
@@ -17,14 +17,14 @@ static const double turn = 2 * M_PI, degrees = 180 / M_PI;
 
 static double wrapped(double radians) { return radians - turn * round(radians / turn); }
 
-/* The angle between neighbours, in any order of the views. */
+/* The usual angle between neighbouring views, which may be in any order. */
 static double step_of(size_t views, const double *radians) {
     double sum = 0;
     for (size_t i = 1; i < views; i++) sum += fabs(wrapped(radians[i] - radians[i - 1]));
     return fmin(sum / (double)(views - 1), turn / (double)views);
 }
 
-/* The largest angle between two paths from the first view, and its view. */
+/* The largest angle between two sequences of views, both counted from the first view, and the view where it is. */
 static double apart(size_t views, const double *a, const double *b, double sense, size_t *where) {
     double most = 0;
     *where = 0;
@@ -35,7 +35,8 @@ static double apart(size_t views, const double *a, const double *b, double sense
     return most;
 }
 
-/* Zero and sense of rotation are conventions, for which the file is right; the steps must agree. */
+/* Compare the angles. Zero and sense of rotation are conventions, for which the geometry file is right, but the steps
+ * must agree. */
 static qb_status compare_angles(const qb_scan_info *scan, const char *path, const qb_geometry *geometry,
                                 const qb_env *env) {
     double *radians;
@@ -71,11 +72,11 @@ static qb_status choose_views(const qb_scan_info *scan, const char *path, const 
     return QB_OK;
 }
 
-/* The position of the images in the file, unless the offset is given. */
+/* Take the position of the images from the scan, unless the offset is given. */
 static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, char *text, size_t size,
                         const qb_env *env) {
     const double u = scan->detector_offset[0], v = scan->detector_offset[1], least = 1e-3 * scan->pixel_size;
-    const bool scanner = scan->sod > 0; /* the file states a whole geometry, to which this belongs */
+    const bool scanner = scan->sod > 0; /* the scan states a whole geometry, and the offset belongs to it */
     if (!(fabs(u) > least || fabs(v) > least) || options->offset) return;
     if (options->geometry) {
         qb__warn(env,
@@ -93,7 +94,7 @@ static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, 
              scan->path, u, v);
 }
 
-/* Distances of the file, unless others are given. */
+/* Take the distances from the scan, unless others are given. */
 static void take_distances(const qb_scan_info *scan, qb_geometry_options *options, const qb_env *env) {
     if (options->geometry || options->sod > 0 || options->sdd > 0 || !(scan->sod > 0)) return;
     options->sod = scan->sod, options->sdd = scan->sdd;

@@ -114,7 +114,8 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
     if (counts && views > 1) report_beam(scan, t);
 }
 
-/* One view at a time; before that, when the scan was opened, means of flats and darks as sums in double. */
+/* Check the memory for one view at a time, and for means of flats and darks as sums in double, which were needed when
+ * the scan was opened. */
 static qb_status check_memory(const qb_scan *scan, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
     double pixels = (double)info->rows * (double)info->columns, size = (double)qb_dtype_size(info->dtype);

@@ -100,7 +100,8 @@ static double level_of(looking *l, double share, double (*of)(const looking *, s
     return l->levels[(size_t)(share * (double)(count - 1))];
 }
 
-/* As dark as without beam, with any content; or, if no darks tell that level, dim and without structure. */
+/* True if a view is as dark as without beam, with any content; or, if no darks give that level, if it is dim and
+ * without structure. */
 static bool is_dark(const looking *l, const qb__frame *frame) {
     const double bright = (double)frame->bright - l->dark, middle = (double)frame->median - l->dark;
     if (l->scan->info.quantity == QB_LINE_INTEGRAL || !(l->beam > 0)) return false;
@@ -127,11 +128,12 @@ static size_t good_neighbours(const looking *l, size_t view, bool after) {
     return i < l->series.count ? i : l->series.count;
 }
 
-/* A view of air has one value too: that of most pixels of the neighbouring views. */
+/* True if the other view differs from this one. A view of air has one value, too: that of most pixels of the
+ * neighbouring views. */
 static bool differs(const looking *l, size_t view, size_t other) {
     const double value = (double)l->frames[view].median, usual = (double)l->frames[other].median;
     const bool lines = l->scan->info.quantity == QB_LINE_INTEGRAL;
-    /* the view looks as without beam */
+    /* this view looks as without beam */
     if (!lines && value - l->dark < 0.02 * l->beam) return above(l, other) > 0.3 * l->beam;
     if (spread_of(l, other) < 0.1 * l->spread) return false; /* it is nearly constant, too */
     if (lines && value == 0 && l->spread > 0 && spread_of(l, other) > 0.5 * l->spread)
@@ -139,8 +141,8 @@ static bool differs(const looking *l, size_t view, size_t other) {
     return fabs(value - usual) > 0.1 * (lines ? l->spread : l->beam);
 }
 
-/* The beam goes and comes suddenly. If the brightness changes slowly from view to view, an object turns its long
- * side. */
+/* True if a view differs suddenly from its neighbours, as when the beam goes. If the brightness changes slowly, an
+ * object turns its long side into the beam. */
 static bool stands_out(const looking *l, size_t view) {
     const size_t count = l->series.count;
     const size_t left = good_neighbours(l, view, false), right = good_neighbours(l, view, true);
@@ -172,7 +174,7 @@ static void judge(looking *l) {
         if (l->fault[i] & FADES) l->fault[i] = GOOD;
 }
 
-/* The few rows may never see any beam: more rows decide. */
+/* Check more rows if the first few may never see any beam. */
 static qb_status look_again(looking *l) {
     bool changed = false;
     for (size_t i = 0; i < l->series.count; i++) {
@@ -201,7 +203,7 @@ static double field_level(const looking *l, const float *field) {
     return (double)qb__float_at(values, good, good / 2);
 }
 
-/* Numbers below it have no beam; 0: unknown. */
+/* Level below which numbers have no beam; 0: unknown. */
 static float lit_level(const looking *l) {
     const double OF_BEAM = 0.01;
     const qb_scan *scan = l->scan;
@@ -246,7 +248,7 @@ static void tell(looking *l, bool keep) {
     }
 }
 
-/* Counts above the middle of their type's range that a program stored as signed. */
+/* Report counts above the middle of their type's range that a program stored as signed. */
 static void tell_wrapped(const looking *l) {
     qb_scan *scan = l->scan;
     float least;
@@ -263,14 +265,14 @@ static double size_of(const looking *l, size_t view) {
     return (double)fmaxf(-l->frames[view].low_end, l->frames[view].high_end);
 }
 
-/* -ln of a float is at most 88. In other units a value is an outlier if it is so many times as large as the value that
- * nearly all views reach. */
+/* Largest plausible line integral. -ln of a float is at most 88. In other units, a value is an outlier if it is many
+ * times as large as the value that nearly all views reach. */
 static float most_integral(looking *l) {
     const double LOGARITHM = 100, TIMES = 100, usual = level_of(l, 0.9, size_of);
     return usual > 0 ? (float)fmin(fmax(LOGARITHM, TIMES * usual), (double)QB__MOST_INTEGRAL) : QB__MOST_INTEGRAL;
 }
 
-/* Larger numbers are not measurements. */
+/* Level above which numbers are no measurements. */
 static double most_number(looking *l) {
     const double TRANSMISSION = 1000;
     qb_scan *scan = l->scan;
@@ -306,7 +308,7 @@ static qb_status drop(looking *l) {
     return status;
 }
 
-/* No view is left: the reason is that of most of them. */
+/* Refuse the scan, because no view is left; the reason is that of most views. */
 static void refuse(looking *l) {
     size_t most = 0, count = 0;
     fault reason = LOST;
@@ -318,14 +320,15 @@ static void refuse(looking *l) {
                     faults[reason].what);
 }
 
-/* Every view is as dark as the darks: there is no signal. */
+/* True if every view is as dark as the darks: there is no signal. */
 static bool nothing_there(const looking *l) {
     if (l->scan->info.quantity != QB_COUNTS || !l->scan->dark || !l->scan->flat) return false;
     const double flat = field_level(l, l->scan->flat) - l->dark;
     return flat > 0 && fabs(l->beam) < 1e-3 * flat;
 }
 
-/* Line integrals with one value in all views: 0 where nothing was written; no object has another constant value. */
+/* Report line integrals with one value in all views: 0 where nothing was written; no object has another constant
+ * value. */
 static void tell_all_constant(const looking *l) {
     const float value = l->frames[0].least;
     for (size_t i = 0; i < l->series.count; i++)
@@ -336,7 +339,7 @@ static void tell_all_constant(const looking *l) {
                     l->series.count, (double)value);
 }
 
-/* Flats among the views, after the other faults are known. */
+/* Find flats among the views, after the other faults are known. */
 static qb_status find_open(looking *l) {
     bool *open;
     qb_status status = qb__alloc(l->series.count, sizeof *open, &open);

@@ -22,7 +22,7 @@ static qb_status check_shape(size_t rows, size_t columns, const qb__source *sour
                     n[1], n[2], rows, columns);
 }
 
-/* 1 where the mask is not 0. */
+/* Set marks to 1 where the mask is not 0. */
 static qb_status read_marks(qb__source *source, unsigned char *marks) {
     const size_t rows = source->shape[1], columns = source->shape[2];
     const qb__region region = {0, 1, 1, 0, rows};

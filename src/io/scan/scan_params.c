@@ -4,7 +4,7 @@
 #include "quickbeam/io.h"
 #include "quickbeam/scan.h"
 
-/* A choice is written as an int. */
+/* The parameter tables write a choice as an int. */
 static_assert(sizeof(qb_image) == sizeof(int) && sizeof(qb_quantity) == sizeof(int) &&
                   sizeof(qb_flat_fields) == sizeof(int) && sizeof(qb_field_average) == sizeof(int) &&
                   sizeof(qb_range_of) == sizeof(int) && sizeof(qb_flip) == sizeof(int) &&

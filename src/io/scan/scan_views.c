@@ -74,7 +74,7 @@ qb_status qb__scan_choose_views(qb_scan *scan, const qb_scan_options *options) {
     return options->exclude && *options->exclude ? exclude(scan, options->exclude) : QB_OK;
 }
 
-/* Number of views from `view` on, before `end`, that are evenly spaced in the source. */
+/* Number of views from `view` on, before `end`, that are evenly spaced in the source; *step: their distance. */
 static size_t even_run(const qb_scan *scan, size_t view, size_t end, size_t *step) {
     size_t n = 2;
     *step = scan->step;
@@ -98,7 +98,7 @@ qb_status qb__scan_check_holes(const qb_scan *scan) {
 
 /* ---- reading ---- */
 
-/* Row by row: stored [view][column], wanted [view][row][column]. */
+/* Read row by row, because sinograms are stored [view][column] but wanted [view][row][column]. */
 static qb_status read_sinograms(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, char *out) {
     qb__source *source = scan->parts.data.source;
     const size_t bytes = qb__source_row_bytes(source), rows = row1 - row0;

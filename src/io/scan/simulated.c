@@ -20,7 +20,7 @@
 #include "io/formats.h"
 #include "io/geometry/geometry_file.h"
 
-enum { BAND_PIXELS = 32768 }; /* computed at a time */
+enum { BAND_PIXELS = 32768 }; /* pixels that are computed at a time */
 
 typedef struct simulated {
     qb__source base;
@@ -47,7 +47,7 @@ static void clear(benches *b) {
     for (size_t i = 0; i < QB__SHARE_THREADS_MOST; i++) qb__free(b->of[i]);
 }
 
-/* Rows of a view, at most a band. */
+/* Compute rows of a view, at most a band. */
 static qb_status expose(const simulated *s, benches *b, size_t worker, size_t view, size_t row, size_t end,
                         float *out) {
     const size_t columns = s->geometry.columns;
@@ -144,7 +144,7 @@ static qb_status number(const cJSON *object, const char *key, double least, doub
     return qb__fail(QB_BAD_INPUT, "'%s' is %g, not %g to %g", key, *out, least, most);
 }
 
-/* A misspelled option would otherwise be ignored. */
+/* Read a whole number. A misspelled option would otherwise be ignored. */
 static qb_status whole(const char *key, double value) {
     return value == floor(value) ? QB_OK : qb__fail(QB_BAD_INPUT, "'%s' holds %.10g: give a whole number", key, value);
 }
@@ -163,7 +163,7 @@ static qb_status three(const cJSON *object, const char *key, double least, doubl
     return qb__fail(QB_BAD_INPUT, "'%s' is not three numbers from %g to %g", key, least, most);
 }
 
-/* The phantom's box, and the phantom. */
+/* Read the phantom's box and the phantom. */
 static qb_status read_phantom(const cJSON *object, qb__phantom *phantom) {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "phantom"));
     double attenuation = 0, seed = 0, sides[3];
@@ -185,7 +185,7 @@ out:
     return status;
 }
 
-/* An option with a wrong type would otherwise be ignored. */
+/* Check the types of the options. An option with a wrong type would otherwise be ignored. */
 static qb_status check_keys(const cJSON *object) {
     static const char *const keys[] = {QB__SIMULATED_SCAN, "comment", "phantom", "attenuation", "seed", "size", "voxel",
                                        "geometry"};
@@ -289,7 +289,7 @@ out:
 
 /* ---- writing ---- */
 
-/* Other formats store numbers. */
+/* Refuse other formats, because they store numbers. */
 static qb_status begin(qb_writer *writer) {
     return qb__fail(
         QB_BAD_ARGUMENT,

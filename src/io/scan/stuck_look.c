@@ -57,7 +57,8 @@ static float value_of(const stuck_look *l, const char *raw, size_t pixel) {
     return (value - dark) / (scan->flat ? scan->flat[at] - dark : 1);
 }
 
-/* Already known to be dead, saturated or masked; or exactly open beam, as in scans without noise. */
+/* True if the pixel is known to be dead, saturated or masked; or if it is exactly open beam, as in scans without
+ * noise. */
 static bool is_known(const stuck_look *l, size_t pixel) {
     const qb_scan *scan = l->scan;
     const size_t at = l->row0 * scan->info.columns + pixel;
@@ -70,7 +71,7 @@ static bool is_known(const stuck_look *l, size_t pixel) {
            (scan->flat && !(scan->flat[at] - (scan->dark ? scan->dark[at] : 0) > 0));
 }
 
-/* Only possible faults stay candidates: narrow runs between columns that change. */
+/* Keep only possible faults: narrow runs between columns that change. */
 static size_t choose_in_row(stuck_look *l, size_t row) {
     const size_t columns = l->scan->info.columns;
     unsigned char *state = l->state + row * columns;
@@ -112,7 +113,7 @@ static bool stands_out(const stuck_look *l, size_t row, size_t column) {
     return own < fminf(a, b) - near || own > fmaxf(a, b) + near;
 }
 
-/* All checked views: a candidate whose value changes is dropped. */
+/* Check all chosen views: a candidate whose value changes is dropped. */
 static qb_status decide(stuck_look *l) {
     const size_t columns = l->scan->info.columns, pixels = l->rows * columns;
     memset(l->outside, 0, pixels);

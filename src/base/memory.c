@@ -220,8 +220,8 @@ size_t qb__cgroups_room(const char *list, const char *mount) {
     return room;
 }
 
-/* What setrlimit (ulimit -v, -d) leaves, minus the addresses that threads reserve for stacks and heaps but do not
- * fill. */
+/* Bytes that setrlimit (ulimit -v, -d) still allows, minus the addresses that threads reserve for stacks and heaps but
+ * do not fill. */
 static size_t limit_room(int resource, const char *used_key) {
     enum { THREAD_ADDRESSES = 40 << 20, OTHERS = 4 }; /* threads for reading and writing */
     struct rlimit limit;

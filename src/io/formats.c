@@ -331,7 +331,7 @@ static const qb__format formats[] = {
         .writer = &qb__nothing_writer,
     },
     {
-        /* No name leads to it: qb_scan_from_tensor does, and qb_output_options. */
+        /* No file name leads to this format: qb_scan_from_tensor and qb_output_options use it directly. */
         .name = "array",
         .extensions = "",
         .line = "arrays in memory (qb_tensor of the C API): reads any type and strides; writes "
@@ -345,7 +345,7 @@ size_t qb_format_count(void) { return format_count; }
 
 const char *qb_format_line(size_t index) { return index < format_count ? formats[index].line : ""; }
 
-/* By the letters after the last dot. */
+/* The format by the letters after the last dot. */
 static const qb__format *by_name(const char *path) {
     char key[16] = " ";
     const size_t length = strlen(path);
@@ -361,7 +361,7 @@ static const qb__format *by_name(const char *path) {
     return NULL;
 }
 
-/* Files that are often taken for scans, and what to do with them. */
+/* Kinds of files that are often taken for scans, and what to do with them. */
 static const struct {
     const char *begins, *text;
 } strangers[] = {
@@ -390,8 +390,8 @@ static const qb__format *named(const char *name) {
     return NULL;
 }
 
-/* HDF5 may have a block of the user's in front of it, as MATLAB's files (v7.3) do: of 512 bytes or a power of two
- * times that. */
+/* The format by the first bytes. An HDF5 file may begin with a block of the user, as MATLAB's files (v7.3) do: of 512
+ * bytes or a power of two times that. */
 static const qb__format *by_content(const char *path, int *fault) {
     enum { BLOCK = 512, BLOCK_MOST = 1 << 20 };
     const qb__format *found = NULL;
@@ -418,7 +418,8 @@ bool qb__is_store(const char *path) {
     return format && format->store;
 }
 
-/* Of which its first file of a known kind is, that comes in several; raw files have no names of their own. */
+/* The format of a folder: that of its first file of a known kind that stores series. Raw files do not count, because
+ * their names are not known. */
 static const qb__format *in_folder(const char *path) {
     const qb__format *found = NULL;
     DIR *folder = opendir(path);
@@ -430,7 +431,8 @@ static const qb__format *in_folder(const char *path) {
     return found;
 }
 
-/* An output is not there, too, where a run was killed while it exchanged it for a new one. */
+/* Find a file. It may also be missing because a run was killed while it exchanged it for a new one; then that exchange
+ * is finished first. */
 static bool find(const char *path, struct stat *what) {
     if (stat(path, what) == 0) return true;
     if (errno != ENOENT) return false;
@@ -452,7 +454,7 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
         if (!*format || !(*format)->series) *format = named("TIFF");
     } else {
         if (!find(path, &what)) return qb__fail_errno(errno, "opening", path);
-        if (!S_ISREG(what.st_mode)) /* a pipe would be waited for */
+        if (!S_ISREG(what.st_mode)) /* reading a pipe could wait for ever */
             return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
         *format = by_name(path);
         const bool raw = *format == named("raw");

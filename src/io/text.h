@@ -18,16 +18,16 @@ typedef struct qb__text {
 __attribute__((format(printf, 2, 3))) void qb__text_add(qb__text *text, const char *format, ...);
 void qb__text_clear(qb__text *text);
 
-/* A whole file of at most `most` bytes, followed by a 0; a longer one is QB_BAD_INPUT. */
+/* Read a whole file of at most `most` bytes, and add a 0. QB_BAD_INPUT if it is longer. */
 qb_status qb__text_read(const char *path, size_t most, qb__text *text);
-/* As one file of a set; NULL: a file of its own. */
+/* Write it as one file of a set; NULL: as a file of its own. */
 qb_status qb__text_write(qb__publication *set, const char *path, const qb__text *text);
 
-/* JSON text followed only by white space; release with cJSON_Delete. QB_BAD_INPUT for invalid JSON, without a message;
- * QB_NO_MEMORY. */
+/* Parse JSON text, which only white space may follow. Release with cJSON_Delete. QB_BAD_INPUT for invalid JSON, without
+ * a message; QB_NO_MEMORY. */
 qb_status qb__json_parse(const char *text, cJSON **object);
 
-/* UTF-16 with a byte order mark becomes text with one byte per character, "?" for characters beyond ASCII. */
+/* Convert UTF-16 with a byte order mark to text with one byte per character, "?" for characters beyond ASCII. */
 void qb__text_narrow(qb__text *text);
 
 #endif

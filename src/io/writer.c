@@ -41,7 +41,7 @@ static qb_status copy_text(const char **text) {
     return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for a few words");
 }
 
-/* What the caller may free after create. */
+/* Copy texts and arrays that the caller may free after creating the writer. */
 static qb_status copy_stack(qb_writer *writer, const qb_stack *stack) {
     qb_stack *own = &writer->stack;
     *own = *stack;
@@ -126,7 +126,7 @@ static qb_status check_space(const qb_writer *writer, const qb_stack *stack, siz
     if (writer->kind == &qb__nothing_writer) return QB_OK;
     char *folder = qb__folder_of(writer->path);
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
-    if (qb__publication_takes_up(writer->set)) bytes = 0; /* who knows how much of it is there */
+    if (qb__publication_takes_up(writer->set)) bytes = 0; /* some of it may be written already */
     size_t more = writer->kind->overhead ? writer->kind->overhead(writer) : 4096;
     more += field_bytes(stack->flats) + field_bytes(stack->darks);
     qb_status status =
@@ -144,7 +144,7 @@ static qb_status open_part(qb_writer *writer) {
     return writer->fd < 0 ? qb__fail_errno(errno, "creating", writer->path) : QB_OK;
 }
 
-/* Anything that needs `writer` whole. Flats and darks are lent to begin() only. */
+/* Begin the file, once `writer` is filled in. Flats and darks are lent to begin() only. */
 static qb_status begin(qb_writer *writer, const qb_stack *stack, size_t bytes) {
     const qb__writer_kind *kind = writer->kind;
     qb_status status;
@@ -165,7 +165,7 @@ out:
     return status;
 }
 
-/* Nothing made yet. */
+/* Make the writer, without creating anything on the disk. */
 static qb_status make(const char *path, const qb_stack *stack, size_t *bytes, qb_writer **out) {
     const qb__format *format;
     qb_writer *writer;
@@ -194,7 +194,7 @@ qb_status qb__writer_create(qb__publication *set, const char *part, const char *
     qb_status status = make(path, stack, &bytes, &writer);
     if (writer) writer->set = set, writer->part = part;
     if (status == QB_OK) status = begin(writer, stack, bytes);
-    /* A folder that is missing is no bad input: it is the output that cannot be written. */
+    /* A missing folder is no bad input: the output cannot be written. */
     if (status == QB_NOT_FOUND) status = QB_IO;
     if (status == QB_OK)
         *out = writer;
@@ -246,7 +246,7 @@ qb_status qb__writer_write(qb_writer *writer, size_t first, size_t end, const vo
     return status;
 }
 
-/* The detail of what went wrong survives cleaning up. */
+/* Keep the detail of the failure while cleaning up. */
 void qb_writer_abort(qb_writer *writer) {
     if (!writer) return;
     if (writer->own_set) qb__publication_abort(writer->set);
@@ -265,9 +265,9 @@ static qb_status check_whole(const qb_writer *writer) {
                     n, first);
 }
 
-/* All of it on the disk. */
+/* Flush everything to the disk. */
 static qb_status flush(qb_writer *writer) {
-    if (writer->fd < 0) return QB_OK; /* a folder: the set does it */
+    if (writer->fd < 0) return QB_OK; /* the file set flushes a folder */
     qb_status status = fsync(writer->fd) == 0 ? QB_OK : qb__fail_errno(errno, "writing", writer->path);
     if (close(writer->fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", writer->path);
     writer->fd = -1;
@@ -290,7 +290,7 @@ bool qb__writer_keeps_axis(const char *path) {
     return qb__format_to_write(path, &format) == QB_OK && format->writer->keeps_axis;
 }
 
-/* Over files of a folder. */
+/* True if the images are spread over the files of a folder. */
 static bool is_spread(const qb_writer *writer) {
     return writer->fd < 0 || (writer->own && (writer->stack.parts > 1 || qb__packs(writer)));
 }
@@ -318,7 +318,7 @@ void qb__writer_count(qb_writer *writer, size_t first, size_t end) {
 
 size_t qb__writer_marks(const qb_writer *writer) { return writer->stack.shape[0] / 8 + 1; }
 
-/* Whole names: others may stand in another folder. */
+/* Names are absolute, because other ranks may work in another folder. */
 qb_status qb__writer_locate(const qb_writer *writer, qb__writer_location *place) {
     *place = (qb__writer_location){.data_offset = writer->data_offset};
     const char *fresh = writer->kind->place ? writer->kind->place(writer, place) : NULL;
@@ -360,7 +360,7 @@ qb_status qb__writer_join(const qb__writer_location *place, const char *path, co
     return status;
 }
 
-/* Files of a folder: with all that is on their disk. */
+/* Flush the files of a folder, by flushing all of its file system. */
 static qb_status flush_folder(const qb_writer *writer, const char *fresh) {
     const int fd = open(fresh, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const int error = fd < 0 || syncfs(fd) != 0 ? errno : 0;
@@ -373,7 +373,7 @@ qb_status qb__writer_flush(qb_writer *writer) {
     return flush_folder(writer, writer->joined->fresh);
 }
 
-/* The file, or the folder of files, that gets the name. */
+/* The file, or the folder of files, that gets the final name. */
 static const char *fresh_of(const qb_writer *writer) {
     qb__writer_location place;
     if (writer->joined) return writer->joined->fresh;

@@ -5,8 +5,8 @@
 #include "io/publish/paths.h"
 #include "io/writer_kind.h"
 
-/* As qb_writer_create and qb_writer_commit, but the file gets its name together with the others of `set`, whose commit
- * is the caller's; if set is NULL, it is made as `part` and stays there. */
+/* Like qb_writer_create and qb_writer_commit, but the file gets its name together with the others of `set`, which the
+ * caller commits. If `set` is NULL, the file is made as `part` and keeps that name. */
 qb_status qb__writer_create(qb__publication *set, const char *part, const char *path, const qb_stack *stack,
                             qb_writer **writer);
 /* qb_writer_write; data NULL: the images are in place already and count as written. */
@@ -22,9 +22,9 @@ qb_status qb__writer_join(const qb__writer_location *place, const char *path, co
 qb_status qb__writer_flush(qb_writer *writer);
 size_t qb__writer_marks(const qb_writer *writer); /* bytes of `written` */
 
-/* All written images are on the disk; more may follow. */
+/* Flush all written images to the disk; more may follow. */
 qb_status qb__writer_sync(const qb_writer *writer);
-/* The absolute path of the hidden folder (staging.h) that it writes into; release with qb__free. */
+/* The absolute path of the hidden folder (staging.h) into which it writes; release with qb__free. */
 qb_status qb__writer_staging(const qb_writer *writer, char **folder);
 /* Whether an output of such a stack at `path` can be resumed; else the reason. */
 const char *qb__writer_for_good(const char *path, const qb_stack *stack);

@@ -27,7 +27,7 @@ typedef struct qb__writer_kind {
     qb_status (*begin)(qb_writer *writer);
     /* Writes images, for formats that do not use pwrite to writer->fd. */
     qb_status (*write)(qb_writer *writer, size_t first, size_t end, const void *data);
-    /* All images are written: adds the provenance, or "" */
+    /* Called when all images are written: adds the provenance, or "". */
     qb_status (*finish)(qb_writer *writer, const char *provenance);
     void (*release)(qb_writer *writer); /* frees the format's own memory; also called after a failed begin() */
     /* For formats of several files. place() returns the staging folder or file and fills in the rest of the location.

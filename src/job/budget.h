@@ -13,7 +13,7 @@ typedef struct qb__held {
     size_t observers;         /* bytes of the output's observers */
     size_t more;              /* other bytes of the method */
 } qb__held;
-/* The sum of these, and of what the process holds now. */
+/* The sum of these, and of what the process holds at present. */
 size_t qb__held_bytes(const qb__held *held);
 
 /* The caller's memory limit is too small: QB_BAD_ARGUMENT with the memory that the smallest chunks need. */

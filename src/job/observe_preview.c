@@ -32,7 +32,7 @@ typedef struct panel {
 } panel;
 
 typedef struct preview {
-    const char *path, *asked; /* --window */
+    const char *path, *asked; /* path of the picture; text of --window */
     const qb_stack *stack;
     int count;
     panel panel[3];

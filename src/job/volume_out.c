@@ -50,7 +50,8 @@ qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_
 
 const char *qb__volume_units(double hu, bool in_mm) { return hu > 0 ? "HU" : in_mm ? "1/mm" : "1/pixel"; }
 
-/* A folder is read as one series of images; a second series would make it useless as a scan. */
+/* Refuse an output folder with images of the input: a folder is read as one series, and a second series would make it
+ * useless as a scan. */
 static qb_status check_folder(const char *output, const char *input) {
     bool joins = false;
     if (!qb__is_folder(input)) return QB_OK;
@@ -62,7 +63,7 @@ static qb_status check_folder(const char *output, const char *input) {
     return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite the input %s: give another name", output, input);
 }
 
-/* Some file, and it can be put there: a series of files makes its folder. */
+/* Check that a file of that name can be created. A series of files makes its folder. */
 static qb_status check_name(const char *path) {
     const qb__format *format;
     char *folder;

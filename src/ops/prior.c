@@ -6,7 +6,7 @@
 
 #include "kernels/icd/icd_surrogate.h"
 
-/* See kernels/vectors/prior.cl. */
+/* Flags of an operation, the same as in kernels/vectors/prior.cl. */
 enum { NONNEG = 1, TOWARD = 8, COST = 16, SLOPES = 32 };
 
 static_assert(sizeof(qb__prior_numbers) <= QB__VECTOR_MORE * sizeof(float), "numbers travel with a job");

@@ -20,7 +20,7 @@ static qb_status choose(qb__slab_projector *p, size_t members, size_t views, con
 
 /* ---- up and down ---- */
 
-/* Work that the caller has queued for his arrays comes first. */
+/* Wait for the work that the caller has queued for his arrays. */
 static qb_status await(qb__slab_projector *p, const qb__images *a, const qb__images *b) {
     qb_status status = a->array ? qb__tensor_device_await(a->array, p->queue) : QB_OK;
     return status == QB_OK && b->array ? qb__tensor_device_await(b->array, p->queue) : status;

@@ -59,7 +59,7 @@ static qb_status open_all(qb__device_api api, const char *spec, qb__device_set *
     return status;
 }
 
-/* The device of a rank. */
+/* Open the device of this rank. */
 static qb_status open_next(qb__device_api api, const char *spec, const qb__comm *ranks, qb__device_set *set) {
     const char *found[QB__DEVICES_MAX];
     int many;
@@ -87,7 +87,7 @@ static qb_status open_auto(const qb_env *env, qb__device_set *set) {
     return QB_OK;
 }
 
-/* A limit that limits nothing is a slip. */
+/* Report a --max-vram that limits nothing, because that is probably a mistake. */
 static void tell_max_vram(const qb_env *env, const qb__device_set *set) {
     if (!env || !env->max_vram) return;
     if (set->count == 0) qb__info(env, "--max-vram has no effect: the CPU computes");

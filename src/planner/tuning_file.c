@@ -154,7 +154,7 @@ static void make_folders(const char *path) {
     snprintf(folder, sizeof folder, "%s", path);
     for (char *at = strchr(folder + 1, '/'); at; at = strchr(at + 1, '/')) {
         *at = 0;
-        mkdir(folder, 0777); /* an existing folder stays; errors show up when the file is opened */
+        mkdir(folder, 0777); /* an existing folder stays; errors appear when the file is opened */
         *at = '/';
     }
 }

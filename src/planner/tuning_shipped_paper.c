@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* What the parallel back-projection paper (bench/notes/paper.md) found best on its cards, in
- * the parameters of our kernels. Its settings and ours:
+/* Parameters that the parallel back-projection paper (bench/notes/paper.md) found best on its cards, converted to the
+ * parameters of our kernels:
  *   n_q, pixels a thread    PIXELS; 16 of them mean AREA=64, fewer AREA=32
  *   s_d, cached projections VIEWS
  *   s_t, threads a row      none: 16 for AREA=32, 32 for AREA=64
@@ -26,8 +26,7 @@
  *   h_x                     CACHE=3 (GCN wants h_x and s_p, and gets h_x)
  *   double buffer           alu_split, of Fermi and of AMD with 4 slices
  *   write64                 alu_write64, of Kepler
- * Speeds are giga-updates/s for 2048 views; 0: not given, only parameters. Slices are those of a
- * fetch. */
+ * Speeds are giga-updates/s for 2048 views; 0: not given, only parameters. Slices are those of a fetch. */
 #define ROW(device, kernel, slices, speed, ...)                                                                        \
     {                                                                                                                  \
         {device, kernel, slices, 2048}, { {__VA_ARGS__}, speed }                                                       \

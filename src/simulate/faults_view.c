@@ -10,8 +10,9 @@ bool qb__faults_of_views(const qb__faults *f) {
     return f->amount[QB__FAULT_PHASE] > 0 || f->amount[QB__FAULT_SMOOTH] > 0 || f->amount[QB__FAULT_DISTORTION] > 0;
 }
 
-/* The pixel (c, r) sees what belongs to the place middle + R^-1 ((c, r) - shift - middle) of the image that has not moved
- * (io/scan/places.h). R turns the x axis (columns) towards the y axis (rows); r counts |v| / |u| columns. */
+/* Move the detector so that pixel (c, r) sees the place middle + R^-1 ((c, r) - shift - middle) of the image that was
+ * not moved (io/scan/places.h). R rotates the x axis (columns) towards the y axis (rows); r counts |v| / |u|
+ * columns. */
 void qb__faults_move(const qb__faults *f, size_t view, qb_view *at) {
     if (!f->shift) return;
     const double *s = f->shift[view], turn = s[2] * M_PI / 180, cosine = cos(turn), sine = sin(turn);

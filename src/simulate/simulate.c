@@ -104,7 +104,7 @@ out:
     return status;
 }
 
-/* sv-mbirct stores nothing else. */
+/* True for output in sv-mbirct's form, which holds line integrals only. */
 static bool wants_lines(const qb__simulation *s) { return qb__mbirct_is_scan(s->options->output); }
 
 /* The view before which each flat is taken; NULL: all flats before the first view. */
@@ -265,7 +265,7 @@ static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, con
                  fields ? "flats and darks" : "", fields && angles ? ", nor its " : "", angles ? "angles" : "");
 }
 
-/* The scan opens the set, because the first file of a set appears only together with the others. */
+/* Write everything. The scan opens the set, because the first file of a set appears only together with the others. */
 qb_status qb__simulate_write(const qb__simulation *s, const qb_env *env) {
     field flat = {.simulation = s, .kind = QB__FRAME_FLAT}, dark = {.simulation = s, .kind = QB__FRAME_DARK};
     const bool describes = qb__simulate_describes(s->options);

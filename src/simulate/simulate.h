@@ -43,7 +43,7 @@ typedef struct qb__simulation {
 
 void qb__simulation_destroy(qb__simulation *simulation);
 
-/* Views, detector, voxels and angles from s->geometry, which is set. */
+/* Take views, detector, voxels and angles from s->geometry, which must be set. */
 qb_status qb__simulate_adopt(qb__simulation *simulation, const qb_simulate_options *options);
 /* Set the positions of views, detector and box. */
 qb_status qb__simulate_place(qb__simulation *simulation, const qb_simulate_options *options, const qb_env *env);

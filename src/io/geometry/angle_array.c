@@ -31,7 +31,7 @@ static double value_at(const void *raw, qb_dtype dtype, char wide, size_t i) {
     return (double)value;
 }
 
-/* Of a table the list's column. */
+/* Take the values; from a table only the column of the list. */
 static qb_status take_values(qb__angle_list *list, qb__source *source, char wide) {
     const size_t rows = source->shape[1], columns = source->shape[2];
     const bool one = rows == 1 || columns == 1;

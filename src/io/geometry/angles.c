@@ -29,7 +29,7 @@ static bool number_at(const char *text, char **end, double *number) {
     return *end != text && isfinite(*number);
 }
 
-/* FROM:TO[:N]; false when it is not of this form. */
+/* Parse FROM:TO[:N]; false if the text does not have this form. */
 static bool parse_span(const char *text, double *from, double *to, size_t *n) {
     char *end;
     double number;
@@ -43,7 +43,8 @@ static bool parse_span(const char *text, double *from, double *to, size_t *n) {
     return true;
 }
 
-/* The longest beginning that names a file; the rest, without its colon, is what to take from it. */
+/* Split a text into the longest beginning that names a file, and the rest without its colon, which selects a part of
+ * the file. */
 static char *split_file(const char *text, const char **rest) {
     char *path = qb__strdup(text);
     *rest = "";
@@ -58,7 +59,7 @@ static char *split_file(const char *text, const char **rest) {
     return NULL;
 }
 
-/* One field is a column, two or three are lines, four are both. */
+/* Split a selection: one field is a column, two or three are lines, four are both. */
 static bool split_choice(const char *rest, size_t *column, const char **lines) {
     size_t colons = 0;
     for (const char *c = rest; *c; c++) colons += *c == ':';
@@ -68,7 +69,7 @@ static bool split_choice(const char *rest, size_t *column, const char **lines) {
     char *end;
     unsigned long long n = strtoull(rest, &end, 10);
     *column = (size_t)n;
-    if (colons == 3 && end == rest) return true; /* an empty column is the only one */
+    if (colons == 3 && end == rest) return true; /* an empty column means the only one */
     return colons <= 3 && end != rest && n >= 1 && n < 10000 && (*end == 0 || *end == ':') &&
            isdigit((unsigned char)*rest);
 }
@@ -79,7 +80,7 @@ bool qb__angles_doubtful(const char *text, size_t views) {
     return parse_span(text, &from, &to, &n) && qb__angles_may_be_either(views, from, to);
 }
 
-/* Numbers without a unit that may be either, and such as contradict theirs. */
+/* Refuse numbers without a unit that may be degrees or radians, and numbers that contradict their unit. */
 static qb_status check_unit(const qb__angle_list *list, const char *text, bool sure) {
     double low = list->values[0], high = list->values[0];
     for (size_t i = 1; i < list->count; i++) {
@@ -106,7 +107,7 @@ static qb_status read_hdf5(qb__angle_list *list, const char *dataset) {
     qb_status status =
         qb__hdf5_angles(list->path, dataset, MOST, &list->values, &list->count, list->unit > 0 ? NULL : &unit);
     qb__inputs_end(&files);
-    if (status == QB_OK) /* not a whole scan */
+    if (status == QB_OK) /* only the angles are hashed, not a whole scan */
         status = qb__inputs_hash(&files, 2 * list->count * sizeof *list->values + (1 << 20));
     qb__inputs_release(&files);
     if (status == QB_OK && !(list->unit > 0)) list->unit = unit;
@@ -126,7 +127,8 @@ static qb_status read_dataset(qb__angle_list *list, const char *rest, const char
     return matlab ? qb__angle_list_mat(list, dataset) : read_hdf5(list, dataset);
 }
 
-/* UTF-16, as Windows' "Unicode text", keeps only what ASCII has: numbers. UTF-8's mark is passed over. */
+/* Convert the file to ASCII. Of UTF-16, such as Windows' "Unicode text", only ASCII characters are kept, which numbers
+ * need. The mark of UTF-8 is skipped. */
 static qb_status plain_text(const char *path, char *text, size_t length, char **from) {
     qb__text whole = {.data = text, .length = length, .room = length + 1};
     *from = text + (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
@@ -184,7 +186,7 @@ static void tell(const qb__angle_list *list, qb__angles_said *said) {
                  list->doubt_line, list->doubt);
 }
 
-/* Without `radians` only *views, how many they are, is asked for. */
+/* Read angles from a file. radians NULL: only count them in *views. */
 static qb_status from_file(const char *text, double unit, size_t *views, double *radians, qb__angles_said *said) {
     const char *rest, *lines = NULL;
     char *path = split_file(text, &rest);

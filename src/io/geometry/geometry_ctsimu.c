@@ -79,7 +79,7 @@ static qb_status drift_at(const cJSON *drift, const frame *f, double missing, do
     return QB_OK;
 }
 
-/* {"value", "unit", "drifts"}, or a number: its value at the frame; f NULL: without drifts. */
+/* Read {"value", "unit", "drifts"}, or a number. Result: the value at frame f; f NULL: without drifts. */
 static qb_status number_at(const cJSON *parent, const char *key, const frame *f, double missing, double *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(parent, key);
     const cJSON *value = cJSON_IsObject(item) ? cJSON_GetObjectItemCaseSensitive(item, "value") : item;
@@ -138,7 +138,7 @@ out:
     return status;
 }
 
-/* A direction or a point, named in the world's or the part's own axes. */
+/* Convert a direction or a point from the axes of the world or of the part. */
 static qb_status resolve(const cJSON *item, const part *p, const frame *f, bool point, double out[3]) {
     const bool local = cJSON_GetObjectItemCaseSensitive(item, "u") != NULL;
     double v[3];
@@ -189,7 +189,7 @@ out:
     return status;
 }
 
-/* The part at a frame; the stage has turned by `turn`. */
+/* Place a part at a frame; the stage is rotated by `turn`. */
 static qb_status part_at(const cJSON *json, const frame *f, double turn, part *p) {
     const cJSON *deviation, *center = cJSON_GetObjectItemCaseSensitive(json, "center");
     double still[3], drifted[3];

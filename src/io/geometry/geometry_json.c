@@ -41,7 +41,7 @@ static qb_status check_keys(const cJSON *root) {
     return QB_OK;
 }
 
-/* A number; if absent, `missing`, or an error if that is NaN. */
+/* Read a number; if it is absent, take `missing`, or fail if that is NaN. */
 static qb_status number(const cJSON *root, const char *key, double missing, double *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
     *out = missing;
@@ -61,7 +61,7 @@ static qb_status count(const cJSON *root, const char *key, size_t *out) {
     return QB_OK;
 }
 
-/* Exactly n numbers; if absent and `optional`, zeros. */
+/* Read exactly n numbers; zeros if they are absent and `optional`. */
 static qb_status numbers(const cJSON *root, const char *key, bool optional, int n, double *out) {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key), *item;
     int i = 0;
@@ -95,7 +95,7 @@ out:
     return status == QB_OK ? QB_OK : qb__fail_in(status, "view %zu", i);
 }
 
-/* [degrees, ...] or {"from", "to", "count"}, without `to`. */
+/* Read angles: [degrees, ...], or {"from", "to", "count"} without the angle `to`. */
 static qb_status read_angles(const cJSON *root, size_t *views, double **radians) {
     const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(root, "angles_degrees");
     double from = 0, to = 0;
@@ -117,7 +117,7 @@ static qb_status read_angles(const cJSON *root, size_t *views, double **radians)
     return QB_OK;
 }
 
-/* As the options with the same names. */
+/* Check the numbers as the options with the same names do. */
 static qb_status check_faults(const double tilt[3], const double jitter[4]) {
     for (int i = 0; i < 3; i++) {
         const double most = i ? QB__MOST_LEAN : 180;

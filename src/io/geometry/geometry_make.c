@@ -34,7 +34,7 @@ const qb_param qb_geometry_params[] = {
 };
 #undef FIELD
 
-/* A number and, where there is one, its unit: 'p' or 'm'. */
+/* Read a number and, if there is one, its unit: 'p' or 'm'. */
 static bool offset_part(const char **at, double *value, char *unit) {
     const double MOST = 1e9;
     char *end;
@@ -64,7 +64,7 @@ qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixe
     }
     if (!good || *at)
         return qb__fail(QB_BAD_ARGUMENT, "--detector-offset %s: not U,V, Umm,Vmm or Upx,Vpx within 1e9", text);
-    /* One unit, wherever it stands, is that of both. */
+    /* A single unit holds for both numbers. */
     for (int i = 0; i < 2; i++)
         if (!unit[i]) unit[i] = unit[1 - i];
     if ((unit[0] == 'p' && !(pixel_u > 0)) || (unit[1] == 'p' && !(pixel_v > 0)))
@@ -112,7 +112,7 @@ static qb_status circle(const qb_geometry_options *options, size_t views, const 
     return status;
 }
 
-/* What a file says must not be said again. */
+/* Refuse options for values that the file states. */
 static qb_status only_the_file(const qb_geometry_options *options, const double *angles) {
     const char *also = angles                  ? "angles"
                        : options->sod > 0      ? "sod"

@@ -35,7 +35,7 @@ static void seen(int panel, const double p[3], double out[2]) {
     out[1] = panel == 0 ? p[1] : p[2];
 }
 
-/* A number that every viewer accepts, also after an overflow of a length. */
+/* Limit a number so that every viewer accepts it, also after an overflow of a length. */
 static double tame(double x) { return x > 1e6 ? 1e6 : x > -1e6 ? x : -1e6; }
 
 static void to_panel(const picture *c, int panel, const double p[3], double out[2]) {
@@ -67,7 +67,7 @@ static void detector_place(const qb_geometry *g, size_t view, double h, double k
     qb__pixel_position(g, view, h * (double)g->columns - 0.5, k * (double)g->rows - 0.5, out);
 }
 
-/* Its corners: 0..3 around it. */
+/* A corner of the detector, 0..3 around it. */
 static void detector_corner(const qb_geometry *g, size_t view, int corner, double out[3]) {
     detector_place(g, view, corner == 1 || corner == 2, corner >= 2, out);
 }

@@ -136,7 +136,7 @@ static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_
                     reach, info->field_radius);
 }
 
-/* Warnings that depend on weights, which such a geometry does not have. */
+/* Remove values that depend on weights, because this geometry has no weights. */
 static void forget_field(cJSON *root) {
     static const char *const keys[] = {
         "field_radius_mm",     "field_height_mm",    "field_z_mm",      "field_height_at_rim_mm",

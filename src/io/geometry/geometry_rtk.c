@@ -65,7 +65,7 @@ static void stop(reader *r, qb_status status) {
     XML_StopParser(r->parser, XML_FALSE);
 }
 
-/* `n` finite numbers and nothing else. */
+/* Parse `n` finite numbers and nothing else. */
 static qb_status parse_numbers(const char *name, const char *text, int n, double *out) {
     for (int i = 0; i < n; i++) {
         char *end;

@@ -75,7 +75,7 @@ void qb__spool_drop(const qb__spool *s, size_t layer) {
 #ifdef FALLOC_FL_PUNCH_HOLE
     const off_t bytes = (off_t)(s->thick * qb__spool_stride(s));
     if (fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)place(s, layer * s->thick), bytes) != 0)
-        return; /* it is removed with the file */
+        return; /* the space is freed with the file */
 #else
     (void)s, (void)layer;
 #endif
@@ -91,7 +91,7 @@ static qb_status write_layer(const qb__spool *s, const unsigned char *written, s
     qb__layer_state state;
     bool whole = true;
     qb_status status = qb__spool_state(s, layer, &state);
-    /* Of a run that was stopped: the same numbers. */
+    /* The spool of a stopped run must have the same numbers. */
     if (status != QB_OK || state != QB__SPOOL_OPEN) return status;
     if (a == from && b == to) return pack(context, layer, images);
     status = qb__spool_put(s, a, b, images);

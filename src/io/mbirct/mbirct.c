@@ -122,7 +122,7 @@ static qb_status read_slices(qb__source *source, const qb__region *region, void 
 
 /* ---- opening ---- */
 
-/* BASE_slice0001 belongs to BASE; any of the files stands for all. */
+/* Length of the name before "_slice": BASE_slice0001 belongs to BASE, and any of the files stands for all. */
 static size_t before_slice(const char *path, size_t length) {
     size_t end = length;
     while (end > 0 && isdigit((unsigned char)path[end - 1])) end--;
@@ -163,7 +163,7 @@ out:
     return status;
 }
 
-/* *text has the parameters; released by the caller. */
+/* Open a kind of files. *text gets the parameters; the caller releases it. */
 static qb_status open_kind(const char *path, mbirct **out, char *parameters, char **text) {
     size_t stem, lines = 0;
     const kind *k = kind_of(path, &stem);

@@ -51,7 +51,7 @@ qb_status qb__mbirct_count(const char *path, const char *text, const char *name,
     return status;
 }
 
-/* In the folder of the parameters, unless the list's path is absolute. */
+/* Find the list of angles: in the folder of the parameters, unless its path is absolute. */
 static qb_status find_list(const char *path, const char *text, char *list, size_t size) {
     const char *at = qb__mbirct_find(text, "ViewAngleList");
     size_t n = at ? strcspn(at, "\r\n") : 0;
@@ -63,8 +63,8 @@ static qb_status find_list(const char *path, const char *text, char *list, size_
     return qb__external_check(path, list);
 }
 
-/* One angle per line. Theirs are ours minus a quarter turn: they use y cos - x sin, and a fan's source at (cos,
- * sin). */
+/* Read one angle per line. Their angles are ours minus a quarter turn: they use y cos - x sin, and a fan's source at
+ * (cos, sin). */
 qb_status qb__mbirct_angles(const char *path, const char *text, size_t views, double *radians, char *from,
                             size_t size) {
     char name[2 * QB__MBIRCT_NAME], *list = NULL;

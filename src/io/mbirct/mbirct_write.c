@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Written as sv-mbirct does, series like TIFF's: images BASE_slice%04d.2Dimgdata with BASE.imgparams; and line
- * integrals of a parallel beam, BASE.sinoparams, whose BASE_slice%04d.2Dsinodata hold one detector row of all views
- * each. */
+/* Writes files as sv-mbirct does, in series like those of TIFF: images BASE_slice%04d.2Dimgdata with BASE.imgparams;
+ * and line integrals of a parallel beam, BASE.sinoparams with BASE_slice%04d.2Dsinodata, each of which holds one
+ * detector row of all views. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -159,7 +159,7 @@ static qb_status put_sidecar(const qb__series *series, const char *end, const ch
     return put(name, text, strlen(text), NULL);
 }
 
-/* Theirs are ours minus a quarter turn (mbirct_params.c). */
+/* Write the angles. Theirs are ours minus a quarter turn (mbirct_params.c). */
 static qb_status put_angles(const qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     char *text;
@@ -187,7 +187,7 @@ static qb_status put_rays(const qb_writer *writer) {
     return status == QB_OK ? put_sidecar(series, of_rays, text) : status;
 }
 
-/* Without a pixel size, values are per pixel: voxels of 1. */
+/* Write the grid. Without a pixel size, values are per pixel: voxels have the size 1. */
 static qb_status put_grid(const qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     const double voxel = s->voxel[0] > 0 ? s->voxel[0] : 1, high = s->voxel[2] > 0 ? s->voxel[2] : 1;

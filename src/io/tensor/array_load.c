@@ -7,7 +7,7 @@
 #include "io/formats.h"
 #include "quickbeam/io.h"
 
-/* The whole array is held in memory. */
+/* Check the memory, because the whole array is held in it. */
 static qb_status check_room(const qb__source *source) {
     const char *from;
     const double need = (double)source->shape[0] * (double)source->shape[1] * (double)qb__source_row_bytes(source);
@@ -42,7 +42,7 @@ qb_status qb_array_load(const char *path, const char *dataset, qb_array *array, 
     return load(path, dataset, array, voxel, NULL);
 }
 
-/* The inverse of qb_convert_from_float: range = value of 0, and a step of 1. */
+/* The inverse of qb_convert_from_float: range is the value of 0, and the step. */
 static void spread(qb_array *array, const double range[2]) {
     float *values = array->data;
     for (size_t i = 0, n = qb_array_count(array); i < n; i++)

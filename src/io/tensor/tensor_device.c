@@ -189,7 +189,7 @@ static qb_status make_stage(qb__tensor_device *array, size_t line) {
     return qb__host_create(array->device, array->stage_bytes, &array->stage);
 }
 
-/* `images` images from the i-th of the region, rows `row0` to `row1` of each, through the staging buffer. */
+/* Copy `images` images from the i-th of the region on, rows `row0` to `row1` of each, through the staging buffer. */
 static qb_status pass(qb__tensor_device *array, const qb__region *region, size_t i, size_t images, size_t row0,
                       size_t row1, char *host, bool take) {
     const qb__tensor *t = &array->tensor;
@@ -209,7 +209,7 @@ static qb_status pass(qb__tensor_device *array, const qb__region *region, size_t
     return status;
 }
 
-/* As many images at a time as the staging buffer holds, or as many rows of one. */
+/* Copy as many images at a time as the staging buffer holds, or as many rows of one image. */
 static qb_status through_stage(qb__tensor_device *array, const qb__region *region, char *host, bool take) {
     const size_t line = array->tensor.shape[2] * array->tensor.element;
     const size_t rows = region->row1 - region->row0, image = rows * line;

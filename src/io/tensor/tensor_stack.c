@@ -17,7 +17,7 @@
         for (size_t i = 0; i < count; i++) target[(ptrdiff_t)i * to_step] = source[(ptrdiff_t)i * from_step];          \
     } while (0)
 
-/* One line of elements; steps in elements. */
+/* Copy one line of elements; steps are counted in elements. */
 static void copy_line(const void *from, ptrdiff_t from_step, void *to, ptrdiff_t to_step, size_t count,
                       size_t element) {
     if (from_step == 1 && to_step == 1) {
@@ -157,7 +157,7 @@ static qb__missing missing_of(const qb_stack *stack) {
     return stack->shape[0] > 1 && stack->shape[1] == 1 ? QB__MISSING_ROW : QB__MISSING_IMAGE;
 }
 
-/* Everything except the writer itself, which the caller destroys also after a failure. */
+/* Make everything except the writer itself, which the caller destroys also after a failure. */
 static qb_status make_sink(const qb__tensor *tensor, qb_writer *writer) {
     char name[QB__TENSOR_NAME];
     tensor_sink *sink;

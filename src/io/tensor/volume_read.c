@@ -81,7 +81,7 @@ static qb_status check_part(const qb_volume *volume, const size_t first[3], cons
     return QB_OK;
 }
 
-/* Every step[1]-th of the rows in memory, and every step[2]-th column of each, as values. */
+/* Take every step[1]-th of the rows in memory, and every step[2]-th column of each, as values. */
 static void take_rows(const qb_volume *volume, const char *rows, const size_t first[3], const size_t count[3],
                       const size_t step[3], float *line, float *out) {
     const size_t row_bytes = qb__source_row_bytes(volume->source), wanted = count[2];

@@ -23,7 +23,7 @@ enum {
     SAMPLE_FORMAT = 339,
 };
 
-/* Little-endian numbers, one after the other. */
+/* Write little-endian numbers, one after the other. */
 static unsigned char *put(unsigned char *at, uint64_t value, int bytes) {
     for (int i = 0; i < bytes; i++) *at++ = (unsigned char)(value >> (8 * i));
     return at;

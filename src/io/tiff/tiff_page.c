@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "io/tiff/tiff_read.h"
 
-/* Largest strip or tile of a detector image. */
+/* Largest strip or tile of an image in bytes. */
 #define PIECE_MOST ((tmsize_t)1 << 30)
 
 static _Thread_local bool description_lost; /* state of the file opened last; reported by libtiff since 4.5 */
@@ -100,7 +100,7 @@ static bool dtype_of(unsigned bits, unsigned format, qb_dtype *dtype) {
     return false;
 }
 
-/* The offset of the first pixel if all strips are contiguous. */
+/* Offset of the first pixel if all strips are contiguous; else 0. */
 static uint64_t one_piece(TIFF *tiff, uint64_t image_bytes) {
     uint16_t fill = FILLORDER_MSB2LSB;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_FILLORDER, &fill);

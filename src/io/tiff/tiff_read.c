@@ -23,11 +23,11 @@ typedef struct tiff_source {
     qb__tiff_image *images;
     size_t count, room;
     size_t empty;         /* files of 0 bytes, each of which stands for an image that was not written */
-    bool packed;          /* not all images lie in one piece */
+    bool packed;          /* at least one image is not contiguous */
     double slope, offset; /* the numbers are slope * stored + offset; slope 0: as stored */
 } tiff_source;
 
-/* Rows of one image that lies in one piece. */
+/* Read rows of an image that is contiguous in its file. */
 static qb_status read_direct(const tiff_source *tiff, const qb__tiff_image *image, int fd, size_t row0, size_t row1,
                              void *out) {
     size_t row = qb__source_row_bytes(&tiff->base), bytes = (row1 - row0) * row;
@@ -38,7 +38,7 @@ static qb_status read_direct(const tiff_source *tiff, const qb__tiff_image *imag
     return status;
 }
 
-/* The file behind consecutive images stays open from one to the next. */
+/* The file that is open now. It stays open for consecutive images. */
 typedef struct open_file {
     uint32_t file;
     int fd;
@@ -76,7 +76,7 @@ static qb_status read_image(const tiff_source *tiff, const qb__tiff_image *image
     return qb__tiff_decode(file->tiff, name, region->row0, region->row1, out);
 }
 
-/* One read(), cut into pieces of images. */
+/* One read(), divided into pieces of images. */
 typedef struct sweep {
     const tiff_source *tiff;
     const qb__region *region;
@@ -99,7 +99,7 @@ static qb_status read_piece(void *context, size_t piece, size_t worker) {
     return qb__tiff_judge(status, s->tiff->base.path);
 }
 
-/* Unpacking takes its time: there smaller pieces pay, too. */
+/* Pieces of packed images may be smaller, because unpacking takes longer. */
 static qb_status read_tiff(qb__source *source, const qb__region *region, void *out) {
     const tiff_source *tiff = (tiff_source *)source;
     sweep s = {tiff, region, out, (region->row1 - region->row0) * qb__source_row_bytes(source), 0};
@@ -132,7 +132,7 @@ static qb_status add_image(tiff_source *tiff, const qb__tiff_image *image) {
 
 static qb_status agree(tiff_source *tiff, const char *name, const qb__tiff_shape *shape) {
     qb__source *base = &tiff->base;
-    if (base->shape[2] == 0) { /* the first */
+    if (base->shape[2] == 0) { /* this is the first image */
         base->dtype = shape->dtype;
         base->shape[1] = shape->rows;
         base->shape[2] = shape->columns;
@@ -146,7 +146,8 @@ static qb_status agree(tiff_source *tiff, const char *name, const qb__tiff_shape
                     qb_dtype_name(base->dtype));
 }
 
-/* "key=value" lines behind the word quickbeam, as our own files have them; of others, the sizes of voxels. */
+/* Read the "key=value" lines after the word quickbeam in our own files; in files of other programs, only the sizes of
+ * voxels. */
 static void read_description(TIFF *handle, tiff_source *tiff) {
     qb__source *source = &tiff->base;
     char *whole = NULL;
@@ -179,7 +180,8 @@ static void read_description(TIFF *handle, tiff_source *tiff) {
     if (scale) qb__read_numbers(scale + strlen("\nscale="), ',', 2, source->scale, NULL);
 }
 
-/* ImageJ writes stacks beyond 4 GB as one directory and "images=N", the rest following. */
+/* Add the images of an ImageJ stack beyond 4 GB: it has one directory and "images=N", and the other images follow the
+ * first one. */
 static qb_status add_imagej(tiff_source *tiff, TIFF *handle, uint64_t file_bytes, qb__tiff_image image,
                             size_t image_bytes) {
     char *text = NULL;
@@ -196,7 +198,8 @@ static qb_status add_imagej(tiff_source *tiff, TIFF *handle, uint64_t file_bytes
     return QB_OK;
 }
 
-/* A writer that broke off leaves them: they are no images, but the numbers of the others count on. */
+/* Add a file of 0 bytes, which a writer left that was stopped. It is no image, but counts in the numbers of the
+ * others. */
 static qb_status add_empty(tiff_source *tiff, uint32_t file) {
     tiff->empty++;
     return add_image(tiff, &(qb__tiff_image){.file = file, .data = UINT64_MAX});
@@ -212,7 +215,7 @@ static qb_status mark_empty(tiff_source *tiff) {
     return status;
 }
 
-/* Every full-size image of one file; thumbnails are passed over. */
+/* Add every full-size image of one file; thumbnails are skipped. */
 static qb_status add_file(tiff_source *tiff, uint32_t file) {
     const char *name = tiff->files.text[file];
     uint64_t bytes = 0;
@@ -246,7 +249,7 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
         }
         qb__fail(QB_OK, "%s", "");
     } while (TIFFReadDirectory(handle));
-    if (*qb_detail()) { /* the chain of directories broke off */
+    if (*qb_detail()) { /* the chain of directories is broken */
         status = qb__fail_in(QB_BAD_INPUT, "%s: after image %zu", name, tiff->count - before);
         goto out;
     }
@@ -286,7 +289,8 @@ out:
     return status;
 }
 
-/* OME's XML goes on behind our JSON, which has no `<` itself. */
+/* Parse the JSON at the start of a text. The XML of OME, which may follow, begins with the first `<`, which our JSON
+ * does not contain. */
 static qb_status parse_start(const char *text, cJSON **object) {
     const size_t n = strcspn(text, "<");
     char *json;
@@ -299,7 +303,7 @@ static qb_status parse_start(const char *text, cJSON **object) {
     return status;
 }
 
-/* Behind our lines the first image's description is JSON: the stack, the provenance in it. */
+/* Read the JSON in the first image's description, after our lines: it holds the stack and the provenance. */
 qb_status qb__tiff_provenance(const char *path, cJSON **found) {
     qb__notes files = {0};
     qb_status status = qb__list_images(path, " .tif .tiff .btf ", &files);
@@ -311,7 +315,7 @@ qb_status qb__tiff_provenance(const char *path, cJSON **found) {
     if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &whole) && whole && (text = qb__tiff_ours(whole)) &&
         (text = strchr(text, '{')))
         status = parse_start(text, &object);
-    if (status == QB_BAD_INPUT && handle) status = QB_OK; /* words that only begin like ours */
+    if (status == QB_BAD_INPUT && handle) status = QB_OK; /* the text only begins like ours */
     if (object) *found = cJSON_DetachItemFromObject(object, "provenance");
     cJSON_Delete(object);
     if (handle) TIFFClose(handle);

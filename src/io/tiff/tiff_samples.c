@@ -10,7 +10,7 @@ size_t qb__tiff_row_bytes(const qb__tiff_shape *shape) {
     return (shape->columns * shape->samples * shape->bits + 7) / 8;
 }
 
-/* The `bits` from bit number `at` on, the most significant first. */
+/* Read `bits` bits from bit number `at` on, the most significant first. */
 static uint16_t bits_at(const unsigned char *row, size_t at, unsigned bits) {
     uint32_t value = 0;
     for (unsigned have = 0; have < bits;) {

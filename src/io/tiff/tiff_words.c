@@ -28,7 +28,7 @@ static void set(double *voxel, double length, double unit) {
     if (length > 0 && isfinite(length) && unit > 0) *voxel = length * unit;
 }
 
-/* Pixels per unit along x and y; between slices: units. */
+/* Read the voxel of ImageJ: pixels per unit along x and y, and the spacing of slices in units. */
 static void imagej(const char *text, const float per_unit[2], double voxel[3]) {
     char word[32];
     value_of(text, "\nunit=", word, sizeof word);
@@ -38,7 +38,7 @@ static void imagej(const char *text, const float per_unit[2], double voxel[3]) {
     set(&voxel[2], fabs(qb__strtod(word, NULL)), unit);
 }
 
-/* Micrometres unless a unit is named. */
+/* Read the voxel of OME: in micrometres unless a unit is named. */
 static void ome(const char *text, double voxel[3]) {
     static const char *const sides = "XYZ";
     for (int i = 0; i < 3; i++) {

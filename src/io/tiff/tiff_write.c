@@ -17,20 +17,20 @@ typedef struct tiff_writer {
     bool series, ome;
     qb__series files;
     qb__tiff_layout layout;
-    char note[640]; /* the description every image gets at once */
+    char note[640]; /* the description that every image gets when it is written */
 } tiff_writer;
 
-/* ImageJ's lines, by which Fiji and others know the stack and its voxels. */
+/* Write ImageJ's lines, by which Fiji and other programs know the stack and its voxels. */
 static size_t write_imagej(const qb_stack *s, size_t images, char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "ImageJ=1.54f\nimages=%zu\nslices=%zu\nloop=false\n", images, images);
     if (s->voxel[0] > 0.0) used += (size_t)qb__print(text + used, size - used, "unit=mm\nspacing=%.9g\n", s->voxel[2]);
-    /* What Fiji shows as black and white: all of the range that the integers stand for. */
+    /* Fiji shows the whole range of the integers, from black to white. */
     if ((s->dtype == QB_U8 || s->dtype == QB_U16) && s->scale_high > s->scale_low)
         used += (size_t)snprintf(text + used, size - used, "min=0\nmax=%d\n", s->dtype == QB_U8 ? 255 : 65535);
     return used;
 }
 
-/* Our lines, behind `used` bytes. */
+/* Write our lines after the first `used` bytes of the text. */
 static void write_note(const qb_stack *s, size_t used, char *text, size_t size) {
     const int n = snprintf(text + used, size - used, "quickbeam\nquantity=%s\nunits=%s\n", s->quantity, s->units);
     used += n < 0 || (size_t)n >= size - used ? size - used - 1 : (size_t)n;
@@ -45,14 +45,14 @@ static void write_note(const qb_stack *s, size_t used, char *text, size_t size) 
         qb__print(text + used, size - used, "scale=%.9g,%.9g\n", s->scale_low, s->scale_high);
 }
 
-/* Not so where the caller has the file already. */
+/* True if the output is a series of files. If the caller has opened the file already, it is not. */
 static bool is_series(const qb_writer *writer) {
     return writer->set && (qb__is_folder(writer->path) || qb__has_number(writer->path));
 }
 
 static const char *word_of(const qb_stack *stack) { return qb__stack_is_projections(stack) ? "view_" : "slice_"; }
 
-/* All but the files. */
+/* Prepare everything but the files. */
 static qb_status prepare(qb_writer *writer, bool series) {
     const qb_stack *s = &writer->stack;
     tiff_writer *tiff;
@@ -97,7 +97,7 @@ static qb_status join_tiff(qb_writer *writer, const qb__writer_location *place) 
     return qb__series_join(writer->path, word_of(&writer->stack), place->fresh, &tiff->files);
 }
 
-/* Header, image, directory, description: one file. */
+/* Write one file: header, image, directory, description. */
 static qb_status write_file(qb_writer *writer, size_t image, const void *data) {
     const tiff_writer *tiff = writer->own;
     unsigned char head[QB__TIFF_DATA] = {0}, tail[QB__TIFF_IFD_MOST + sizeof tiff->note];
@@ -121,11 +121,11 @@ static qb_status write_file(qb_writer *writer, size_t image, const void *data) {
 
 static qb_status write_tiff(qb_writer *writer, size_t first, size_t end, const void *data) {
     const tiff_writer *tiff = writer->own;
-    if (!tiff || !tiff->series) return qb__write_images(writer, first, end, data); /* joined: one file */
+    if (!tiff || !tiff->series) return qb__write_images(writer, first, end, data); /* one file, also if it was joined */
     return qb__series_write(writer, first, end, data, write_file);
 }
 
-/* The whole story, as JSON behind the few lines that programs look for. */
+/* The complete description: the few lines that programs look for, followed by JSON with everything. */
 static qb_status full_note(qb_writer *writer, const char *provenance, char **text) {
     const tiff_writer *tiff = writer->own;
     char *json;
@@ -138,7 +138,7 @@ static qb_status full_note(qb_writer *writer, const char *provenance, char **tex
     return status;
 }
 
-/* Directories of all pages behind the last image; the header points to them last of all. */
+/* Write the directories of all pages after the last image, and then the header that points to them. */
 static qb_status finish_pages(qb_writer *writer, const char *text) {
     const tiff_writer *tiff = writer->own;
     size_t pages = writer->stack.shape[0], length = strlen(text) + 1;
@@ -161,7 +161,7 @@ static qb_status finish_pages(qb_writer *writer, const char *text) {
     return status;
 }
 
-/* The first file of a series tells all; the others keep their few lines. */
+/* Write the complete description into the first file of a series; the others keep their few lines. */
 static qb_status finish_series(qb_writer *writer, const char *text) {
     const tiff_writer *tiff = writer->own;
     uint64_t at = (QB__TIFF_DATA + (uint64_t)writer->image_bytes + 7) / 8 * 8;
@@ -196,7 +196,7 @@ static void release_tiff(qb_writer *writer) {
 
 static size_t overhead_tiff(const qb_writer *writer) { return 65536 + 1024 * writer->stack.shape[0]; }
 
-/* Of a series: a file each, which was closed when it was noted. */
+/* True if the files of a series exist. Each file was closed before it was recorded. */
 static bool has_tiff(const qb_writer *writer, const unsigned char *images) {
     const tiff_writer *tiff = writer->own;
     return qb__series_has(writer, &tiff->files, images, QB__TIFF_DATA + writer->image_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Settings in XML or text, whose names say little: their text shows whose they are. */
+/* Settings files in XML or text whose names are not specific: their text shows which scanner wrote them. */
 #include <string.h>
 
 #include "base/memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What scanners' XML have in common: numbers, and images in a folder beside it. */
+/* The common part of scanners' XML files: numbers, and images in a folder next to the file. */
 #include "io/vendor/cabinet_xml.h"
 
 #include <dirent.h>
@@ -33,7 +33,7 @@ qb_status qb__tag_entries(const char *path, const char *text, const qb__tag_entr
     return status;
 }
 
-/* As many raw files as lie there; of as many rows as are in the first one where nothing states them. */
+/* Open the raw files of the folder. If nothing states the number of rows, it is that of the first file. */
 static qb_status open_raw(const qb__vendor *v, const char *folder, qb__source **source) {
     qb__plain layout = {.format = "raw series", .dtype = QB_U16, .shape = {0, v->rows, v->columns}};
     qb__notes files = {0};

@@ -167,7 +167,7 @@ static bool alike(const slice *a, const slice *b) {
     return a->rows == b->rows && a->columns == b->columns && fabs(a->spacing[0] / b->spacing[0] - 1) < 1e-3;
 }
 
-/* Even steps, in mm; of one slice how thick it is. */
+/* Find the step in mm, which must be even; for one slice it is its thickness. */
 static qb_status find_step(const slices *all, double *step) {
     const slice *s = all->slices;
     const size_t n = all->base.shape[0];
@@ -196,7 +196,8 @@ static qb_status place(slices *all) {
     return status;
 }
 
-/* Integers stay what they are where they are the values, and in our files, which say what they stand for. */
+/* Choose the type: integers stay integers if they are the values, or if the file is ours and states what they stand
+ * for. */
 static void choose_type(slices *all, bool ours) {
     const slice *s = all->slices;
     bool same = s->bits == 16;

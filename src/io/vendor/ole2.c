@@ -49,7 +49,7 @@ static qb_status read_sector(const qb__ole2 *ole, uint32_t sector, unsigned char
 
 /* ---- tables ---- */
 
-/* Append one sector of a table. */
+/* Append one sector to a table. */
 static qb_status append(const qb__ole2 *ole, uint32_t sector, table *t) {
     unsigned char bytes[4096];
     const qb_status status = read_sector(ole, sector, bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of GE's (Waygate's) phoenix: NAME.pca, and beside it images NAME_0001.tif. What open beam counts in them is not
+/* Scans of GE's (Waygate's) phoenix: NAME.pca, and next to it images NAME_0001.tif. The count of open beam is not
  * stated: flats or --air give it. */
 #include <math.h>
 #include <stddef.h>

@@ -19,7 +19,7 @@ typedef struct layer {
     const char *folder, *path;
     size_t number;
     qb__images images;
-    size_t across; /* files along x */
+    size_t across; /* number of files along x */
     char *memory;
 } layer;
 
@@ -33,7 +33,7 @@ static void put_word(char *to, uint64_t value, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) to[i] = (char)(value >> 8 * i);
 }
 
-/* Chunks one behind the other, then where each begins and how long it is. */
+/* Write a file: its chunks one after the other, then for each chunk where it begins and how long it is. */
 static qb_status put_file(const layer *l, int fd, size_t down, size_t across, char *memory) {
     const qb__zarr_array *a = l->array;
     const size_t bytes = qb__zarr_bytes(a), chunks = qb__zarr_chunks(a), wide = a->file[2] / a->chunk[2];
@@ -63,7 +63,7 @@ static qb_status put_file(const layer *l, int fd, size_t down, size_t across, ch
     return qb__pwrite_all(fd, l->path, index, 16 * chunks + 4, at);
 }
 
-/* All folders of a file's name. */
+/* Make all folders of a file's name. */
 static qb_status make_folders(const char *name, size_t from, const char *path) {
     char part[4096];
     snprintf(part, sizeof part, "%s", name);
@@ -75,7 +75,8 @@ static qb_status make_folders(const char *name, size_t from, const char *path) {
     return QB_OK;
 }
 
-/* A file has its name when it is whole. Where the process dies before, the file is removed when the writer finishes. */
+/* Write a file under a temporary name, which is renamed when it is complete. If the process dies before, the file is
+ * removed when the writer finishes. */
 static qb_status write_file(void *context, size_t piece, size_t worker) {
     const layer *l = context;
     const size_t at[3] = {l->number, piece / l->across, piece % l->across};

@@ -30,7 +30,7 @@ static bool has_name(const cJSON *codec, const char *name) {
 
 /* ---- sizes ---- */
 
-/* Sizes of the last three axes; those before them must be 1. */
+/* Read the sizes of the last three axes; those before them must be 1. */
 static qb_status sizes_of(const char *path, const char *name, const cJSON *list, int axes, size_t n[3]) {
     enum { MOST = 1 << 30 };
     for (int i = 0; i < 3; i++) n[i] = 1;
@@ -231,7 +231,7 @@ static qb_status check_bytes(const char *path, const qb__zarr_array *a) {
 
 /* ---- folders ---- */
 
-/* NULL: no member has that name. */
+/* Read a JSON file of the folder; *root is NULL if there is no such file. */
 static qb_status read_json(const char *folder, const char *file, cJSON **root) {
     char *name = qb__join(folder, file), *text = NULL;
     *root = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which array of a Zarr folder is meant, and what is said of it. */
+/* Finds which array of a Zarr folder is meant, and what its group states about it. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const cJSON *multiscale_of(const cJSON *attributes) {
     return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(ome ? ome : attributes, "multiscales"), 0);
 }
 
-/* The only array of a group that does not say which one it is. */
+/* Find the only array of a group that does not name one. */
 static qb_status only_array(const char *folder, char *name, size_t room) {
     char inside[4096];
     size_t found = 0;
@@ -45,7 +45,7 @@ static qb_status only_array(const char *folder, char *name, size_t room) {
                     found);
 }
 
-/* Paths inside a group go down only. */
+/* Join paths inside a group, which must not lead out of it. */
 static qb_status join_inside(const char *folder, const char *inside, char **path) {
     while (*inside == '/') inside++;
     const char *up = strstr(inside, "..");
@@ -57,7 +57,7 @@ static qb_status join_inside(const char *folder, const char *inside, char **path
 
 /* ---- what is said of it ---- */
 
-/* The last three numbers of a transformation of that kind, or those that there are. */
+/* Read the last three numbers of a transformation of that kind, or as many as there are. */
 static bool numbers_of(const cJSON *list, const char *kind, double out[3]) {
     const cJSON *item;
     cJSON_ArrayForEach(item, list) {
@@ -81,7 +81,7 @@ static const cJSON *dataset_of(const cJSON *multiscale, const char *inside) {
     return NULL;
 }
 
-/* Lengths by axes whose unit is known; z is the last but two. */
+/* Set lengths of axes with a known unit; z is the last but two. */
 static void apply_multiscale(const cJSON *multiscale, const cJSON *dataset, qb__source *source) {
     const cJSON *axes = cJSON_GetObjectItemCaseSensitive(multiscale, "axes");
     const cJSON *own = cJSON_GetObjectItemCaseSensitive(dataset, "coordinateTransformations");
@@ -122,7 +122,7 @@ static void fill_with(qb__zarr *z) {
 
 static void release_zarr(qb__source *source) { qb__free(((qb__zarr *)source)->folder); }
 
-/* Of what was opened; the rest of our own notes is for the scan. */
+/* Make the source of the array. The rest of our own notes is for the scan. */
 static qb_status make_source(const char *path, const char *folder, const qb__zarr_array *a, qb__zarr **out) {
     qb__zarr *z;
     qb_status status = qb__source_create(sizeof *z, "Zarr", path, &z);
@@ -142,7 +142,7 @@ static qb_status make_source(const char *path, const char *folder, const qb__zar
     return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
 }
 
-/* *notes, which may be NULL: what this program wrote about it; the caller deletes it. */
+/* Open the array. *notes, which may be NULL: what this program wrote about it; the caller deletes it. */
 static qb_status open_noted(const char *path, const char *how, qb__source **out, cJSON **notes) {
     qb__zarr_array a;
     bool is_array;

@@ -113,7 +113,7 @@ static cJSON *transform(const char *type, const double n[3]) {
     return object;
 }
 
-/* The centre of a block of 2 x 2 x 2 voxels is shifted by half a voxel. */
+/* Add a level. The centre of a block of 2 x 2 x 2 voxels is shifted by half a voxel. */
 static void add_level(cJSON *list, const qb_stack *s, int level) {
     const double step = (double)(1 << level);
     char name[16];

@@ -34,7 +34,7 @@ static uint64_t word_at(const unsigned char *from) {
 
 /* ---- position of a chunk ---- */
 
-/* In a shard: the entry of its index. *bytes 0: the chunk does not exist. */
+/* Read the entry of a chunk in the index of a shard. *bytes 0: the chunk does not exist. */
 static qb_status find_in_shard(const qb__zarr_array *a, const char *path, int fd, uint64_t size, size_t number,
                                uint64_t *at, uint64_t *bytes) {
     const uint64_t chunks = qb__zarr_chunks(a), index = 16 * chunks + (a->index_checked ? 4 : 0);
@@ -64,7 +64,7 @@ static qb_status check_chunk(const qb__zarr_array *a, const char *path, const un
                                            : qb__fail(QB_BAD_INPUT, "%s: the checksum of a chunk is wrong", path);
 }
 
-/* The stored bytes; 0: it does not exist. */
+/* Read the stored bytes of a chunk; *bytes 0: it does not exist. */
 static qb_status fetch(const qb__zarr_array *a, const char *path, size_t number, char *raw, uint64_t *bytes) {
     struct stat about;
     uint64_t at = 0;
@@ -89,13 +89,13 @@ static qb_status fetch(const qb__zarr_array *a, const char *path, size_t number,
 
 /* ---- from chunks to images ---- */
 
-/* The first of the region's images with an index of at least `image`. */
+/* Position in the region of its first image with an index of at least `image`. */
 static size_t index_from(const qb__region *region, size_t image) {
     if (image <= region->first) return 0;
     return qb__smaller(qb__ceil_div(image - region->first, region->step), region->count);
 }
 
-/* `chunk` NULL: the array's fill value. */
+/* Copy the part of a chunk that lies in the region; `chunk` NULL: fill it with the array's fill value. */
 static void place_chunk(const sweep *s, const size_t at[3], const char *chunk) {
     const qb__zarr_array *a = &s->zarr->array;
     const qb__region *region = s->region;

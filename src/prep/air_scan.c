@@ -35,7 +35,7 @@ static void close_band(band *b) {
     *b = (band){0};
 }
 
-/* The existing flats and darks if they contain these rows; else temporary ones. */
+/* Use the existing flats and darks if they contain these rows; else load temporary ones. */
 static qb_status find_fields(band *b, const qb__fields *made) {
     if (b->row0 >= made->row0 && b->row0 + b->rows <= made->row0 + made->rows) {
         const size_t at = (b->row0 - made->row0) * made->columns;
@@ -123,7 +123,7 @@ out:
     return status;
 }
 
-/* The region's median in one view. */
+/* Median of the region in one view. */
 static qb_status region_level(const band *b, const qb__air_region *region, size_t view, float *picked, float *level) {
     size_t n = 0;
     for (size_t y = 0; y < b->rows; y++) {
@@ -165,7 +165,7 @@ static qb_status percentile_level(const band *b, double percentile, size_t view,
                     percentile, (double)*level);
 }
 
-/* The region, also in words; the band of its rows is open then. */
+/* Choose the region, and describe it in words. The band of its rows is open afterwards. */
 static qb_status choose_region(const qb__pass *pass, double *percentile, band *b, qb__air_region *region) {
     const char *where = pass->options->air;
     const qb_scan_info *info = qb_scan_describe(pass->scan);

@@ -9,7 +9,7 @@
 
 typedef struct qb__material qb__material;
 
-/* A material by its name of `length` letters; NULL: unknown. */
+/* Find a material by its name of `length` letters; NULL: unknown. */
 const qb__material *qb__material_find(const char *name, size_t length);
 /* "water, pmma, ..." */
 #define QB__MATERIALS "water, pmma, bone, c, al, ti, fe, cu or sn"

@@ -14,7 +14,7 @@ static double sum_along(const block *b, size_t start, int axis) {
     return sum;
 }
 
-/* Variation from view to view of the sums over columns, relative to their mean. */
+/* Variation of the sums over columns from view to view, relative to their mean. */
 static double variation(const block *b, int view, int column) {
     const int row = 3 - view - column;
     double all = 0, varied = 0;

@@ -21,7 +21,7 @@ static bool is_full(float value) {
     return bits == QB__LINE_FULL;
 }
 
-/* Columns first..end-1, which are NaN. At an end that --pad will continue, only saturated columns get a value. */
+/* Fill columns first..end-1, which are NaN. At an end that --pad will continue, only saturated columns get a value. */
 static void bridge(qb_pad ends, float *out, size_t columns, size_t first, size_t end) {
     float left = first > 0 ? out[first - 1] : end < columns ? out[end] : 0;
     float right = end < columns ? out[end] : left;
@@ -37,7 +37,7 @@ static void bridge(qb_pad ends, float *out, size_t columns, size_t first, size_t
     }
 }
 
-/* The detector ends at its last measured pixel: from there on as for --pad. */
+/* Treat the last measured pixel as the end of the detector: beyond it the row is continued as --pad says. */
 static void continue_row(qb_pad ends, float *out, size_t columns) {
     size_t first = 0, end = columns;
     while (first < columns && isnan(out[first])) first++;

@@ -21,7 +21,7 @@ double qb__curve_turns(const qb__curve *c) {
     const double a = (double)c->a, b = (double)c->b, under = a * a - 3 * b;
     if (c->table || under < 0) return INFINITY;
     const double rest =
-        sqrt(under) - a; /* the roots of 1 + 2 a p + 3 b p^2 are 1 / rest, and a larger or a negative one */
+        sqrt(under) - a; /* the roots of 1 + 2 a p + 3 b p^2 are 1 / rest, and another one that is larger or negative */
     return rest > 0 ? 1 / rest : INFINITY;
 }
 
@@ -147,7 +147,7 @@ static qb_status take_spectrum(const char *text, qb__curve *c) {
     return status;
 }
 
-/* The curve of the light material; rays through the dense one are corrected before (prep/dense.h). */
+/* Make the curve of the light material. Rays through the dense material were corrected before (prep/dense.h). */
 static qb_status take_two(const char *text, qb__curve *c) {
     char base[QB__TWO_TEXT];
     const qb_status status = qb__two_base(text, base);

@@ -118,7 +118,7 @@ typedef struct piece {
     float *out;
 } piece;
 
-/* Linear between two samples; the outermost samples continue to the detector's edge. */
+/* Interpolate linearly between two samples; the outermost samples continue to the detector's edge. */
 static size_t between(double at, size_t count, float *share) {
     const double last = (double)count - 1, x = fmin(fmax(at, 0), last);
     const size_t i = x < last ? (size_t)x : count > 1 ? count - 2 : 0;
@@ -126,7 +126,7 @@ static size_t between(double at, size_t count, float *share) {
     return i;
 }
 
-/* Lengths in mm for a row of a view; false: all are 0. mix[paths.columns] */
+/* Path lengths in mm for a row of a view; false: all are 0. mix[paths.columns] is scratch. */
 static bool lengths_of(const qb__dense_paths *p, size_t view, size_t row, size_t columns, float *mix, float *length) {
     float b;
     const double whole = (double)p->bin[1] - 1, at = p->bin[1] > 1 ? ((double)row - 0.5 * whole) / (double)p->bin[1]
@@ -146,7 +146,7 @@ static bool lengths_of(const qb__dense_paths *p, size_t view, size_t row, size_t
     return true;
 }
 
-/* Numbers of the job's quantity, into out; returns how many are raised to the floor. */
+/* Write numbers of the job's quantity to `out`; returns how many were raised to the floor. */
 static unsigned correct(const qb__dense *d, const qb__phase_row *how, const float *length, const float *transmission,
                         float *out) {
     unsigned clamped = 0;

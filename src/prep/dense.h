@@ -5,7 +5,7 @@
 #include "io/scan/scan.h"
 #include "prep/two_materials.h"
 
-/* --hardening two: for one job: a scan that reads the given one. For a ray through the dense material, the number
+/* --hardening two, for one job: a scan that reads the given one. For a ray through the dense material, the number
  * becomes the one that the light material alone would give for the same attenuation; the hardening step then corrects
  * all rays as those of the light material. Until the paths are known, numbers are unchanged. */
 typedef struct qb__dense qb__dense;

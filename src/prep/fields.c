@@ -60,7 +60,7 @@ qb_status qb__fields_share(const qb__fields *fields, qb__comm *comm, float *fiel
     return status;
 }
 
-/* For the rows of this rank. Masked and stuck pixels were named before. */
+/* Number of dead pixels in the rows of this rank. Masked and stuck pixels were reported before. */
 static uint64_t dead_of(const qb__fields *fields, const unsigned char *unmeasured) {
     uint64_t dead = 0;
     if (unmeasured) unmeasured += fields->row0 * fields->columns;
@@ -79,7 +79,7 @@ static unsigned count(const qb_scan_info *info, const qb_prep_options *options) 
     return wanted(info, options) && (info->flats || info->darks) ? 2 : 0;
 }
 
-/* Means of frames, in one thread. */
+/* Seconds to compute means of frames, in one thread. */
 static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
     (void)options, (void)threads;
     return (double)(info->flats + info->darks) * (double)rows * (double)info->columns * 2e-9;
@@ -100,7 +100,8 @@ static qb_status check_flats(const qb__pass *pass) {
 static qb_status measure(const qb__pass *pass) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
     qb__fields *fields = pass->fields;
-    uint64_t sum[2] = {0, (fields->own1 - fields->own0) * fields->columns}; /* dead ones, all; of all ranks */
+    /* dead pixels, and all pixels; of all ranks */
+    uint64_t sum[2] = {0, (fields->own1 - fields->own0) * fields->columns};
     qb_status status = info->flats ? QB_OK : check_flats(pass);
     if (status != QB_OK || !(info->flats || info->darks)) return status;
     status = fields->rows ? qb__fields_load(pass->scan, fields, &sum[0]) : QB_OK;

@@ -4,7 +4,8 @@
 
 #include "quickbeam/array.h"
 
-/* Line integrals of frames that come one by one, with the bits of a whole scan's: for qb alone. */
+/* Line integrals of frames that arrive one by one, with the same bits as for a whole scan. Only qb uses these
+ * functions. */
 
 /* 1 / (flat - dark), 0 where a pixel is dead; gain may be flat. */
 QB_API void qb_tool_frame_gain(const float *flat, const float *dark, size_t count, float *gain);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* --hardening: a polychromatic beam is attenuated less than in proportion to the path, because the rest of it becomes
- * harder. A curve makes the line integral p of one material proportional again: p + A p^2 + B p^3 (Herman, Phys. Med.
- * Biol. 24 (1979) 81) from a wedge or a disc of that material, a table of measured and true values, or the model of a
- * tube's spectrum (prep/spectrum.h). */
+/* --hardening: the attenuation of a polychromatic beam grows more slowly than the path, because soft rays are absorbed
+ * first and the rest is harder. A curve makes the line integral p of one material proportional to the path again: p + A
+ * p^2 + B p^3 (Herman, Phys. Med. Biol. 24 (1979) 81) from a wedge or a disc of that material, a table of measured and
+ * true values, or the model of a tube's spectrum (prep/spectrum.h). */
 #include <string.h>
 
 #include "prep/curve.h"

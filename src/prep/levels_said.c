@@ -20,7 +20,7 @@ bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, 
     return true;
 }
 
-/* A measurement does not give such values: wrongly decoded bytes, or another quantity. */
+/* Refuse values that a measurement does not give: bytes are wrongly decoded, or the quantity is another one. */
 static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f, double most) {
     const bool lines = info->quantity == QB_LINE_INTEGRAL;
     const char *check = info->quantity == QB_COUNTS && info->flats
@@ -36,12 +36,12 @@ static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *
         f->odd_row, check);
 }
 
-/* Air of floats at 100. Whole numbers are counts. */
+/* True if the air of floats is at 100. Whole numbers are counts. */
 static bool is_percent(double air, const qb_scan_info *info) {
     return qb_dtype_is_float(info->dtype) && info->quantity != QB_COUNTS && fabs(air - 100) < 2;
 }
 
-/* An assumed quantity is refused, a stated one is doubted. */
+/* Refuse an assumed quantity; warn of a stated one. */
 static qb_status doubt(const qb_scan_info *info, const char *like, const char *remedy, const qb_env *env) {
     if (strncmp(info->quantity_from, "assumed", 7) == 0)
         return qb__fail(QB_BAD_INPUT,
@@ -95,7 +95,7 @@ static void warn_hot(const qb__levels_found *f, const qb_env *env) {
             f->hot, f->hot_row, f->hot_column);
 }
 
-/* Nothing is darker than without beam, unless the dark was subtracted before. */
+/* Warn of values far below the dark: nothing is darker than without beam, unless the dark was subtracted before. */
 static void warn_below(const qb__levels_found *f, const qb_env *env) {
     const double PART = 0.002;
     if (f->below > PART)
@@ -105,8 +105,8 @@ static void warn_below(const qb__levels_found *f, const qb_env *env) {
                  100 * f->below);
 }
 
-/* Counts that noise would spread have one value: brighter ones were clipped. At the type's maximum they count as
- * saturated. */
+/* Warn of clipped counts: many counts have one value although noise would spread them. Only counts at the type's
+ * maximum count as saturated. */
 static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
     if (f->clipped > 0)
         qb__warn(env,
@@ -115,8 +115,8 @@ static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
                  100 * f->clipped, f->clip);
 }
 
-/* A row has the same mass in all views. If instead all rows of a view have the same mass, and views differ, a view is
- * the sinogram of one row. */
+/* Warn if views are sinograms. A row has the same mass in all views. If instead all rows of a view have the same mass,
+ * and views differ, each view is the sinogram of one row. */
 static void warn_sinograms(const qb__lines_look *lines, const qb_env *env) {
     const double EQUAL = 0.03, DIFFERENT = 0.4;
     enum { LEAST_ROWS = 4, LEAST_VIEWS = 12 };
@@ -143,7 +143,7 @@ static void warn_sinograms(const qb__lines_look *lines, const qb_env *env) {
              "leave it out where it is given" QB__CODE("axes-order"));
 }
 
-/* Pictures of line integrals, or of inverted transmissions, in 256 or 65,536 levels. */
+/* Warn of pictures of line integrals, or of inverted transmissions, in 256 or 65,536 levels. */
 static void warn_grey(const qb__levels_found *f, const qb_env *env) {
     if (f->grey > 0)
         qb__warn(env,

@@ -45,7 +45,7 @@ static double stands_out(const float *line, size_t i, size_t wide, bool photons,
     return isfinite(near + next) && isfinite(step) ? step * (photons ? exp(-middle / 2) : 1) : 0;
 }
 
-/* One or two bright pixels alone are not an object, whose edge would also change the neighbours. */
+/* Find single bright pixels: one or two in a row are no object, whose edge would also change the neighbours. */
 static void find_spikes(const float *line, size_t columns, bool photons, float *scratch, qb__line_levels *out) {
     const double FAR = 12, least = photons ? 0.1 : 0.1 * fmax(out->high, 0);
     double by;
@@ -81,7 +81,8 @@ void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity,
 
 /* ---- clipped counts ---- */
 
-/* Clipped flats are darker only by noise, others are brighter. Much darker ones do not belong to the scan. */
+/* True if the flat is brighter than `top`, or close to it but not equal. Much darker flats do not belong to the
+ * scan. */
 static bool is_off(float top, float flat) {
     return flat > 1.0001f * top || (flat < 0.9999f * top && flat > 0.97f * top);
 }
@@ -127,8 +128,8 @@ void qb__line_levels_below(const float *counts, const float *dark, const float *
     }
 }
 
-/* A plateau: with noise, few values equal the maximum, and more the next one. Without noise, air has one value too:
- * that of the flats. */
+/* Find a plateau: with noise, few values equal the maximum, and more the next lower one. Without noise, air has one
+ * value too: that of the flats. */
 static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_found *found) {
     enum { LEAST_TURNS = 64, LEAST = 8 };
     const double NOISE = 0.65, OFF = 0.02, GAPS = 0.04, STEEP = 4;
@@ -157,7 +158,7 @@ static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_fou
 
 /* ---- the sign ---- */
 
-/* Noise in air is around 0. */
+/* Find lines that are mostly negative. Noise in air is around 0. */
 static void find_negative(const qb__line_levels *lines, size_t count, qb__levels_found *found) {
     double sum = 0, size = 0, negative = 0, measured = 0;
     for (size_t i = 0; i < count; i++) {
@@ -169,7 +170,7 @@ static void find_negative(const qb__line_levels *lines, size_t count, qb__levels
     found->mean = sum / measured;
 }
 
-/* Whole numbers, from 0 at the ends to many levels. */
+/* The largest number if all are whole numbers, from 0 at the ends to many levels. */
 static double grey_of(const qb__line_levels *lines, size_t count, double end) {
     const double LEVELS = 10, PART = 0.2, EMPTY = 0.05;
     double size = 0, measured = 0, top = 0;
@@ -196,7 +197,7 @@ bool qb__line_levels_is_column(const qb__line_levels *group, size_t each, int ki
     return views_of_column(group, each, kind, column) > 2;
 }
 
-/* Columns that are bright in most views are counted in the first of them. */
+/* Count columns that are bright in most views; each is counted in the first of these views. */
 static void count_hot(const qb__line_levels *group, size_t each, int kind, qb__levels_found *found) {
     size_t looked = 0;
     for (size_t v = 0; v < each; v++) looked += group[v].looked;
@@ -212,7 +213,7 @@ static void count_hot(const qb__line_levels *group, size_t each, int kind, qb__l
     }
 }
 
-/* The spikes of a line that are not such columns. */
+/* Count the spikes of a line that are not in such columns. */
 static size_t count_alone(const qb__line_levels *group, size_t each, size_t v, int kind, uint32_t *first) {
     const qb__spikes *spikes = &group[v].spikes[kind];
     size_t alone = 0;
@@ -239,7 +240,7 @@ typedef struct votes {
     double level, top, end;
 } votes;
 
-/* Brighter at both ends than inside: a profile of transmissions or counts. */
+/* Vote for a profile of transmissions or counts: it is brighter at both ends than inside. */
 static void vote(const qb__line_levels *l, const double end[2], votes *v) {
     const bool ends = isfinite(end[0]) && isfinite(end[1]);
     const double least = fmin(end[0], end[1]), most = fmax(end[0], end[1]);

@@ -159,7 +159,7 @@ static qb_status make_scratch(qb__neighbours *d, size_t threads, char ***scratch
     return status;
 }
 
-/* Keeps the scratch of one thread: checks read single rows, and allocating fresh memory takes as long as correcting a
+/* Keep the scratch of one thread: checks read single rows, and allocating fresh memory takes as long as correcting a
  * row. */
 static void free_scratch(qb__neighbours *d, char **scratch, size_t threads) {
     if (scratch) scratch[0] = atomic_exchange(&d->kept, scratch[0]);
@@ -207,7 +207,7 @@ static size_t views_of_piece(const qb__neighbours *d) {
     return qb__larger(1, qb__ceil_div(source->chunk[d->scan->sinogram ? 1 : 0], d->scan->step));
 }
 
-/* As many threads as have enough to do: checks read single rows, and starting a thread takes as long as correcting
+/* Number of threads that have enough work: checks read single rows, and starting a thread takes as long as correcting
  * thousands of pixels. */
 static size_t threads_for(const qb__neighbours *d, size_t views, size_t rows) {
     enum { WORTH = 1 << 17 /* pixels */ };

@@ -36,7 +36,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* For a row of numbers, whose flats and darks are at `row`. */
+/* Add samples of a row of numbers, whose flats and darks are at `row`. */
 static void add_line(samples *s, const qb__number_fields *f, size_t row, size_t columns) {
     const float *n = s->line, *dark = f->dark ? f->dark + row * columns : NULL;
     const float *gain = f->gain ? f->gain + row * columns : NULL;
@@ -81,7 +81,8 @@ static double variance(const sample *of, size_t count, double *scratch, double *
     return scratch[count / 2] / (6 * 0.4549);
 }
 
-/* A straight line through the darkest and the brightest quarter; through 0 if both have about the same brightness. */
+/* Fit a straight line through the darkest and the brightest quarter; through 0 if both have about the same
+ * brightness. */
 static qb__number_noise fit(sample *of, size_t count, double *scratch) {
     double low, high, level;
     qsort(of, count, sizeof *of, by_level);

@@ -66,8 +66,8 @@ typedef struct qb__opposite_fit {
     double after;  /* sum over the residuals after the fit */
     double next;   /* sum over the differences to the neighbours qb__opposite_pair.next */
     double far;    /* sum over the differences to the views qb__opposite_pair.far */
-    /* cross: of the differences to the mirrored views `far`: faulty columns, which do not move, count here as between
-     * opposite views */
+    /* sum over the differences to the mirrored views `far`; faulty columns, which do not move, have the same effect on
+     * these as on differences of opposite views */
     double cross;
 } qb__opposite_fit;
 
@@ -81,9 +81,10 @@ qb__opposite_fit qb__opposite_fit_pairs(const qb__opposite_look *l, size_t first
 /* Angle in radians by which the views of one pair are farther apart than stated, from this pair alone. Call
  * qb__opposite_fit_at before. */
 double qb__opposite_turn_of(const qb__opposite_look *l, size_t pair);
-/* Iterate until the column does not change. */
+/* Repeat the fit until the column does not change. */
 qb__opposite_fit qb__opposite_settle(qb__opposite_look *l, double *column);
-/* The column, in bins, about which opposite views agree best, without that share of the columns at either end. */
+/* The column, in bins, about which opposite views agree best; the share `edge` of the columns at either end is not
+ * searched. */
 double qb__opposite_search(const qb__opposite_look *l, double edge);
 
 #endif

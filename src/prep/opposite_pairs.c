@@ -57,7 +57,8 @@ static size_t slot_of(qb__opposite_look *l, size_t view) {
     return l->views++;
 }
 
-/* Views on both sides of a position, or on one at the end of the range, over which the rim moves by about a bin. */
+/* Choose two views over which the rim moves by about a bin: on both sides of a position, or on one side at the end of
+ * the range. */
 static bool choose_lever(qb__opposite_look *l, size_t at, size_t *low, size_t *high, double *lever) {
     const size_t n = l->info->views;
     const double wanted = fmax(1.01 * l->step, 2 / (double)l->bins), angle = l->order[at].angle;
@@ -108,7 +109,7 @@ static bool add_pair(qb__opposite_look *l, size_t at, size_t opposite, double of
     return true;
 }
 
-/* Evenly over a full turn; else at both ends of half a turn. */
+/* Choose pairs evenly over a full turn; else at both ends of half a turn. */
 static void choose_pairs(qb__opposite_look *l, size_t limit) {
     const double NEAR = 2.6, RIM = 2; /* steps; bins that the rim moves */
     const size_t n = l->info->views;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --paganin, --energy and --distance: what they mean for a scan, and what is refused. */
+/* --paganin, --energy and --distance: their values for a scan, and options that are refused. */
 #include "prep/paganin.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static qb_status parse(const char *text, kind *of, double *value) {
         kind of;
         double factor;
     } units[] = {{"", RATIO, 1}, {"nm", LENGTH, 1e-6}, {"um", LENGTH, 1e-3}, {"mm", LENGTH, 1}, {"px", PIXELS, 1}};
-    /* Numbers of other programs: the frequency grid of httomolibgpu reaches twice as far, so its exponent is four times
+    /* Factors of other programs: the frequency grid of httomolibgpu reaches twice as far, so its exponent is four times
      * as large. */
     static const struct {
         const char *name;
@@ -74,7 +74,7 @@ typedef struct beam {
     double pixel[2];      /* mm in the object, along a row and a column; 0: not known */
     double distance;      /* mm from the object to the detector; 0: not known */
     double magnification; /* 1 for parallel beams */
-    bool unknown;         /* a cone whose distances nobody states */
+    bool unknown;         /* a cone beam whose distances are not known */
 } beam;
 
 /* Distances of the source from the axis and from the detector's plane. */

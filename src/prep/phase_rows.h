@@ -17,7 +17,7 @@ typedef struct qb__phase_row {
     float top, most;     /* numbers from `top` on and transmissions from `most` on have no value */
 } qb__phase_row;
 
-/* Into out[columns], NAN where a pixel has no value; returns their number. */
+/* Convert a row to transmissions, out[columns]; NAN where a pixel has no value. Returns the number of those pixels. */
 size_t qb__phase_transmissions(const qb__phase_row *row, const void *raw, float *out);
 /* Fill pixels without a value by linear interpolation in the row. False: no pixel has one. */
 bool qb__phase_fill(float *line, size_t columns);

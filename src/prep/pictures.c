@@ -24,7 +24,7 @@ static void set_rings(qb_prep_options *o, const qb_prep_options *from) { o->ring
 static bool has_hardening(const qb_prep_options *o) { return qb__hardening_wanted(o); }
 static void set_hardening(qb_prep_options *o, const qb_prep_options *from) { o->hardening = from->hardening; }
 
-/* In the order in which they work. Steps that are not listed are part of the line integrals. */
+/* Steps in the order in which they work. Steps that are not listed are part of the line integrals. */
 static const struct {
     const char *name;
     bool (*wanted)(const qb_prep_options *options);
@@ -81,7 +81,7 @@ out:
     return status;
 }
 
-/* All rows; or, for steps that need all views of a row, a band around the row of the sinogram. */
+/* Choose all rows; or, for steps that need all views of a row, a band around the row of the sinogram. */
 static void choose_rows(show *s, const qb_prep_options *options) {
     qb_tool_picture *p = &s->picture;
     const size_t most = BAND / (s->info->views * p->columns), band = most > BAND_ROWS ? most : BAND_ROWS;

@@ -38,7 +38,7 @@ typedef struct qb__prep {
     const struct qb__curve *curve; /* curve of --hardening (prep/curve.h); not owned. NULL: none */
     /* set by qb__prep_begin(): */
     const qb_prep_options *options;
-    const qb__lines *loops;                                      /* those for this CPU */
+    const qb__lines *loops;                                      /* the loops for this CPU */
     const qb__step *value[QB__PREP_STEPS], *row[QB__PREP_STEPS]; /* ended by NULL */
 } qb__prep;
 
@@ -61,8 +61,8 @@ void qb__prep_begin(qb__prep *prep, const qb_prep_options *options);
  * increases it. INFINITY if unknown, as for given line integrals, or if the limit would be so loose that kernels in
  * half precision, which are scaled by it, lose digits. NULL: defaults. */
 double qb__prep_bound(qb_quantity quantity, const qb_prep_options *options);
-/* The same for a scan; for given line integrals a multiple of the maximum of a few lines. An outlier may exceed that:
- * kernels scaled by it then clip, and report it. QB_OK, or a read error. */
+/* Upper limit of prepared values of a scan; for given line integrals a multiple of the maximum of a few lines. An
+ * outlier may exceed that: kernels scaled by it then clip, and report it. QB_OK, or a read error. */
 #define QB__PREP_MARGIN 1e4
 qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, double *bound);
 
@@ -72,10 +72,10 @@ bool qb__hardening_wanted(const qb_prep_options *options);
 /* gain[i] = 1/(flat[i] - dark[i]); 0, and counted in *dead, if that is not positive and finite. */
 void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead);
 
-/* One detector row of one view: raw[columns] of prep->dtype -> out[columns] line integrals. `row` is the index in the
- * dark and gain fields. A dead or non-finite pixel is interpolated between its nearest good neighbours in the row (0 if
- * there are none) or, with keep_lost, is NaN. So is a saturated one, but if no good one follows up to the row's end it
- * is air, 0. Adds to *counts. */
+/* Prepare one detector row of one view: raw[columns] of prep->dtype -> out[columns] line integrals. `row` is the index
+ * in the dark and gain fields. A dead or non-finite pixel is interpolated between its nearest good neighbours in the
+ * row (0 if there are none) or, with keep_lost, is NaN. A saturated pixel is treated in the same way, except that
+ * without a good pixel up to the row's end it is air, 0. Adds to *counts. */
 void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out, qb__prep_counts *counts);
 
 #endif

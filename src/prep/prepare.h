@@ -28,18 +28,18 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
                              qb__prepare **prepare);
 /* True if the passes read every view of every row (of this rank's rows if ranks share them). */
 bool qb__prepare_reads_all(const qb_scan_info *info, const qb_prep_options *options);
-/* The numbers were already raised to the floor by the scan that delivers them: smaller ones are results of
+/* Set that numbers were already raised to the floor by the scan that delivers them: smaller ones are results of
  * corrections. */
 void qb__prepare_free_floor(qb__prepare *prepare);
-/* Memory it will hold, for planning. */
+/* Bytes that it will hold, for planning. */
 size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows);
 /* Forecast seconds to create it on this number of threads. */
 double qb__prepare_seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads);
 void qb__prepare_destroy(qb__prepare *prepare); /* NULL-safe */
-/* One detector row of one view, as qb__prep_row; `row` counts from the first row of the scan. */
+/* Prepare one detector row of one view, as qb__prep_row does; `row` counts from the first row of the scan. */
 void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const void *raw, float *out,
                      qb__prep_counts *counts);
-/* Rows row0 <= row < row0 + rows of one view, contiguous in raw and prepared memory. */
+/* Prepare rows row0 <= row < row0 + rows of one view, contiguous in raw and prepared memory. */
 void qb__prepare_view(const qb__prepare *prepare, size_t view, size_t row0, size_t rows, const void *raw, float *out,
                       qb__prep_counts *counts);
 /* Approximate values per second that one thread converts. */
@@ -49,12 +49,12 @@ void qb__prepare_view(const qb__prepare *prepare, size_t view, size_t row0, size
 const qb__prep *qb__prepare_steps(const qb__prepare *prepare);
 size_t qb__prepare_rows_held(const qb__prepare *prepare);
 size_t qb__prepare_first_row(const qb__prepare *prepare);
-/* The corrections by neighbours for its rows; NULL: no such step. */
+/* The corrections by neighbours for the prepared rows; NULL: no such step. */
 struct qb__neighbours *qb__prepare_neighbours(const qb__prepare *prepare);
 /* Set the change of flats over the views in a device's parameters; the other parameters are set. */
 struct qb__device_prep;
 void qb__prep_drift(const qb__prep *prep, struct qb__device_prep *device);
-/* The macros of the steps for prepare_rows.clh. */
+/* Add the macros of the steps for prepare_rows.clh. */
 void qb__prep_define(const qb__prep *prep, qb__macros *macros);
 
 /* Read and prepare rows row0 <= row < row1, all among the prepared ones, of all views: sinograms[row][view][column]. */

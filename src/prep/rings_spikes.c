@@ -37,12 +37,12 @@ size_t qb__rings_work(size_t columns) { return WORKS * columns; }
 typedef struct spikes {
     size_t n;
     double *kinks, *kink_errors; /* [n] second differences without earlier stripes, and their standard errors */
-    double *height_errors;       /* [n] of the best fitting height at a column */
-    double *least;               /* [n] the object's structure */
+    double *height_errors;       /* [n] standard error of the best fitting height at a column */
+    double *least;               /* [n] least height of a stripe there, by the object's structure */
     double *found;               /* [n] heights; 0: none */
     double *ground;              /* [n] curvature of the object */
-    double *left;                /* [n] unexplained kinks */
-    double *heights;             /* [n] that fit the residual */
+    double *left;                /* [n] second differences that the heights do not explain */
+    double *heights;             /* [n] best fitting heights for `left` */
     double *scratch;             /* [2 n] */
 } spikes;
 

@@ -20,9 +20,10 @@ static const double NOISE = 2;     /* standard errors that each may deviate */
 
 typedef struct steps {
     size_t n;
-    double *kinks, *kink_errors; /* [n] without stripes found, and their standard errors */
-    double *errors;              /* [n] of the height of a step between columns c - 1 and c */
-    double *left, *ground;       /* [n] kinks without the curvature of the object */
+    /* [n] second differences without the stripes found so far, and their standard errors */
+    double *kinks, *kink_errors;
+    double *errors;        /* [n] standard error of the height of a step between columns c - 1 and c */
+    double *left, *ground; /* [n] second differences without the curvature of the object; that curvature */
     double snr;
 } steps;
 

@@ -13,15 +13,16 @@ enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS };
 typedef struct look {
     qb_scan *scan;
     size_t row[GROUPS], rows; /* sampled rows that are held here, and their number */
-    size_t first;             /* the group of row[0] */
+    size_t first;             /* number of the group of row[0] */
     size_t of;                /* sampled views of the whole scan */
     size_t view0, views;      /* the sampled views that are held here: number of the first, and how many */
     size_t bytes;             /* bytes of a row */
-    size_t tall, wide;        /* sampled rows and views that are read at once, with all in between */
+    /* sampled rows and views that are read at once, together with all rows and views in between */
+    size_t tall, wide;
     char *raw;
 } look;
 
-/* With fewer rows than groups each row is a group. */
+/* Choose the rows. With fewer rows than groups each row is a group. */
 static void choose_rows(look *l, const qb__row_sample *p) {
     const size_t rows = qb__ceil_div(p->row1 - p->row0, p->step), groups = qb__smaller(GROUPS, rows);
     for (size_t g = 0; g < groups; g++) {
@@ -45,7 +46,7 @@ static size_t block_bytes(const look *l) {
     return (l->row[l->tall - 1] - l->row[0] + 1) * (view_of(l, l->wide - 1) - view_of(l, 0) + 1) * l->bytes;
 }
 
-/* A storage chunk has several of them: then all at once. */
+/* Choose how many sampled rows and views are read at once: all of them if one storage chunk holds several. */
 static void choose_block(look *l, size_t room) {
     const qb_scan_info *info = qb_scan_describe(l->scan);
     const qb__source *source = l->scan->parts.data.source;

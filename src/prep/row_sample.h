@@ -10,9 +10,9 @@
  * several views. */
 enum { QB__SAMPLE_VIEWS = 32, QB__SAMPLE_GROUPS = 8, QB__SAMPLE_LINES = QB__SAMPLE_GROUPS * QB__SAMPLE_VIEWS };
 
-/* The sampled region: over the whole height of the detector rows row0, row0 + step, ... < row1 of a job, limited to
- * those that are prepared here, held0 <= row < held1, and to views view0 <= view < view1. Ranks that share the job
- * sample other views, and all together the same as a single process. */
+/* The sampled region of detector rows row0, row0 + step, ... < row1 of a job. Only rows held0 <= row < held1 and views
+ * view0 <= view < view1 are sampled here, because only they are prepared here. Ranks that share the job sample other
+ * views; all together sample the same as a single process. */
 typedef struct qb__row_sample {
     size_t row0, row1, step;
     size_t held0, held1, view0, view1;

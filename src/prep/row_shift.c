@@ -28,8 +28,8 @@ typedef struct shift {
     double *means; /* [views][rows] */
     double *pair;  /* [2][rows] scratch */
     float *bins;   /* [views][up to BINS rows][up to BINS columns] means */
-    size_t n[3];   /* their numbers */
-    float *line;   /* [2][columns]: the current one, and the last one with values */
+    size_t n[3];   /* numbers of views, rows and columns of `bins` */
+    float *line;   /* [2][columns]: the current line, and the last one with values */
     char *raw;
 } shift;
 
@@ -147,7 +147,7 @@ static void judge(const shift *s, bool parallel, qb__row_shift *found) {
         if (m.before > most.before) most = m, at = i;
     }
     for (size_t i = 0; i < n; i++)
-        if (before[i] < SMALL * most.before) moved[i] = 0; /* views that are equal anyway */
+        if (before[i] < SMALL * most.before) moved[i] = 0; /* these views hardly differ without a shift */
     const double least = fmax(TIMES * qb__median(before, n), PART * varies), often = qb__median(moved, n);
     if (most.before > least && most.after < MATCH * most.before && fabs(most.rows) >= fmax(FAR, TIMES * often) &&
         fabs(most.rows) < (double)(s->rows / 3)) /* the end of the range is not a match */

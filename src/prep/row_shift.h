@@ -14,8 +14,8 @@ typedef struct qb__row_shift {
     char order[96];      /* the axes of the data have another order, in words; "" if they do not */
 } qb__row_shift;
 
-/* Parallel rays; a cone with a circular source path and an untilted detector; any other; one whose images move along
- * the axis. */
+/* Kinds of beams: parallel rays; a cone with a circular source path and an untilted detector; any other; one whose
+ * images move along the axis. */
 typedef enum qb__row_beam { QB__ROW_PARALLEL, QB__ROW_CIRCLE, QB__ROW_OTHER, QB__ROW_MOVES } qb__row_beam;
 
 /* For rows row0 <= row < row1, which are prepared. Reads at most 48 views, if that is a small part of the scan, at most

@@ -26,13 +26,13 @@
 #include "prep/view_sums.h"
 #include "quickbeam/recon.h"
 
-/* A warning becomes a problem. */
+/* Turn a warning into a problem of the scan. */
 static void note(void *user, qb_log_level level, const char *text) {
     qb_scan *scan = user;
     if (level == QB_LOG_WARNING) qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS, "%s", text);
 }
 
-/* A refusal is a problem, too: the reason follows the path in its message. */
+/* Turn a refusal into a problem of the scan: the reason follows the path in its message. */
 static void note_refusal(qb_scan *scan) {
     const char *why = qb_detail();
     const size_t path = strlen(scan->info.path);
@@ -40,7 +40,8 @@ static void note_refusal(qb_scan *scan) {
     qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS, "%s" QB__CODE("other-quantity"), why);
 }
 
-/* Do rows end in air? One side alone may be right: a full turn measures from there what the other side lacks. */
+/* Check that rows end in air. A single side may miss air without error: a full turn measures from there what the other
+ * side lacks. */
 static qb_status judge_rows(qb_scan *scan, const qb__lines_look *lines, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
     qb__line_ends_cut cut;
@@ -64,7 +65,8 @@ static qb_status judge_rows(qb_scan *scan, const qb__lines_look *lines, const qb
     return QB_OK;
 }
 
-/* Not a problem for fdk, where only the end slices are affected; sirt and cgls ask for a taller volume. */
+/* Check the ends of columns. They are no problem for fdk, where only the end slices are affected; sirt and cgls ask for
+ * a taller volume. */
 static qb_status judge_columns(qb_scan *scan, qb_scan *read, const qb__prepare *prepare, double top,
                                qb__lines_look *lines) {
     const size_t rows = scan->info.rows, few = qb__smaller(3, rows);
@@ -80,7 +82,7 @@ static qb_status judge_columns(qb_scan *scan, qb_scan *read, const qb__prepare *
     return QB_OK;
 }
 
-/* For a cone beam whose file states the positions of source and detector. */
+/* Check the height of the detector, for a cone beam whose file states the positions of source and detector. */
 static qb_status judge_height(qb_scan *scan, const qb__prepare *prepare, size_t room, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
     const double *offset = info->detector_offset, pitch[2] = {info->pixel_size, info->pixel_v};

@@ -38,7 +38,7 @@ static qb_status take_kv(beam *b, const char **at) {
                     QB__MOST_KEV);
 }
 
-/* ",FILTER:MM" or ",at:KEV". */
+/* Parse ",FILTER:MM" or ",at:KEV". */
 static qb_status take_part(beam *b, size_t bins, const char **at) {
     const char *name = *at + 1, *colon = strchr(name, ':');
     char *end;
@@ -92,7 +92,8 @@ qb_status qb__spectrum_parse(const char *option, const char *text, qb__spectrum 
     return weigh(&b, s);
 }
 
-/* And its slope in *slope. The hardest bin is factored out of the sum, whose terms would underflow for long lengths. */
+/* Line integral behind a length, and its slope in *slope. The hardest bin is factored out of the sum, whose terms would
+ * underflow for long lengths. */
 static double line_of(const qb__spectrum *s, double length, double *slope) {
     double least = s->mu[0], sum = 0, weighted = 0;
     for (size_t i = 1; i < s->bins; i++) least = fmin(least, s->mu[i]);

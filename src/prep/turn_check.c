@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the views turn as their angles state? */
+/* Checks whether the views turn as their angles state. */
 #include "prep/turn_check.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, FEWEST = 12 };
 static const double degree = 57.29577951308232;
 
-/* An object that leaves the row in some views does not have the same mass in all. */
+/* True if the object has the same mass in all views, as it has if it does not leave the row. */
 static bool is_steady(const qb__turn_track *t) {
     double mean;
     const double most = t->sod > 0 ? 0.1 : 0.05, square = qb__turn_variance(t->mass, t->views, &mean);
@@ -24,7 +24,7 @@ static bool is_steady(const qb__turn_track *t) {
 
 /* ---- gathering ---- */
 
-/* Positions of rays, as far as needed. */
+/* Positions of rays, as far as this check needs them. */
 typedef struct placing {
     double *radians;                   /* [views] */
     double sod, middle_row, most_rows; /* columns at the axis; for a cone only rows this near the middle one are used */
@@ -83,7 +83,7 @@ static bool gather(const qb__line_mass *lines, const placing *p, qb__turn_track 
 
 /* ---- judging ---- */
 
-/* Degrees that the views cover, each with the step to the next. */
+/* Degrees that the views cover, if each view covers the step to the next one. */
 static double span_of(const double *radians, size_t n) {
     return (radians[n - 1] - radians[0]) * degree * (double)n / (double)(n - 1);
 }
@@ -103,7 +103,7 @@ static qb_status fit_lines(const qb__line_mass *lines, const qb__turn_asked *ask
     return status;
 }
 
-/* ", that the file states", the remedy. */
+/* Make the remedy, with text on who states the angles, such as ", that the file states". */
 static void remedy_of(const qb__turn_asked *asked, const double *radians, size_t n, double factor, char *text,
                       size_t size) {
     const double first = radians[0] * degree, step = (radians[n - 1] - radians[0]) / (double)(n - 1);

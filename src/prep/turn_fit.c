@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The factor of the stated angles for which the moments of the rows move as those of an object that turns. */
+/* Finds the factor of the stated angles for which the moments of the rows move as those of an object that turns. */
 #include "prep/turn_fit.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 
 enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, MOMENTS = QB__TURN_MOMENTS, TERMS = 5 };
 
-/* Least squares of y by some functions: the mean square residual. INFINITY if they are nearly linearly dependent. */
+/* Least-squares fit of y by some functions; returns the mean square residual. INFINITY if they are nearly linearly
+ * dependent. */
 static double left_of(double (*f)[TERMS], size_t terms, const double *y, size_t n, double x[TERMS]) {
     double a[TERMS][TERMS + 1] = {{0}}, left = 0, trace = 0;
     for (size_t i = 0; i < n; i++)
@@ -33,8 +34,8 @@ static double left_of(double (*f)[TERMS], size_t terms, const double *y, size_t 
     return left / (double)n;
 }
 
-/* A point (x, y) is seen at u = M (x cos t + y sin t) / (1 + (y cos t - x sin t) / sod): u is linear in x, y and M
- * c. */
+/* Residual of the centre of mass. A point (x, y) is seen at u = M (x cos t + y sin t) / (1 + (y cos t - x sin t) /
+ * sod): u is linear in x, y and M c. */
 static double left_of_middle(const qb__turn_track *t, double factor, double *depth) {
     double f[VIEWS][TERMS], x[TERMS];
     for (size_t i = 0; i < t->views; i++) {
@@ -51,7 +52,7 @@ static double left_of_middle(const qb__turn_track *t, double factor, double *dep
     return left;
 }
 
-/* The variance has the frequencies 0 and 2. */
+/* Residual of the variance, which has the frequencies 0 and 2. */
 static double left_of_spread(const qb__turn_track *t, double factor, const double *depth) {
     double f[VIEWS][TERMS], y[VIEWS] = {0}, x[TERMS];
     for (size_t i = 0; i < t->views; i++) {
@@ -62,7 +63,7 @@ static double left_of_spread(const qb__turn_track *t, double factor, const doubl
     return left_of(f, 3, y, t->views, x);
 }
 
-/* The third moment has the frequencies 1 and 3; a faulty column adds a constant. */
+/* Residual of the third moment, which has the frequencies 1 and 3; a faulty column adds a constant. */
 static double left_of_skew(const qb__turn_track *t, double factor) {
     double f[VIEWS][TERMS], x[TERMS];
     for (size_t i = 0; i < t->views; i++) {
@@ -106,7 +107,7 @@ static double most_gain(const qb__turn_track *tracks, size_t count, double (*sta
     return 0.5 * sum;
 }
 
-/* The roundest range that fits nearly as well. */
+/* Among ranges that fit nearly as well, take the roundest one. */
 static void round_span(const qb__turn_track *tracks, size_t count, double (*stated)[MOMENTS], double span,
                        qb__turn_fit *fit) {
     static const double units[] = {90, 30, 10, 5, 1};
@@ -122,7 +123,7 @@ static void round_span(const qb__turn_track *tracks, size_t count, double (*stat
     }
 }
 
-/* Factors of 1/4 to 4, so dense that fits change little between two of them, then around the best one. */
+/* Try factors of 1/4 to 4, so densely that fits change little between two of them, then around the best one. */
 static void search(const qb__turn_track *tracks, size_t count, double (*stated)[MOMENTS], double span,
                    qb__turn_fit *fit) {
     enum { STEPS = 57, FINE = 12 };

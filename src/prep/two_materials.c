@@ -21,7 +21,7 @@ bool qb__two_wanted(const qb_prep_options *options) {
 
 /* ---- text ---- */
 
-/* "MATERIAL,KV..." of each, and above:, NAN if it is not given. */
+/* Parts of the text: "MATERIAL,KV..." for each material, and the number after above:, NAN if it is not given. */
 typedef struct parts {
     char base[QB__TWO_TEXT], dense[QB__TWO_TEXT];
     double above;
@@ -101,7 +101,7 @@ double qb__two_beam_line(const qb__two_beam *b, double w, double d, double *slop
     return least - log(sum);
 }
 
-/* Newton's steps from *w. */
+/* Solve for w by Newton's method from *w. */
 static double length_of(const qb__two_beam *b, double p, double d, double from) {
     double w = from, slope;
     for (int i = 0; i < 60; i++) {

@@ -4,7 +4,8 @@
 
 #include "quickbeam/env.h"
 
-/* The last view of a turn is a neighbour of the first one. Do the images agree with the angles in this? */
+/* The last view of a turn is a neighbour of the first one. This checks whether the images agree with the angles in this
+ * respect. */
 typedef struct qb__view_closing {
     double gap, step;     /* radians as stated: from the last view to the first, and between neighbours */
     double across;        /* difference between the last and the first view */

@@ -13,8 +13,8 @@
 
 enum { MOST_BINS = 192, LEAST_BINS = 24, LEAST_VIEWS = 12 };
 
-/* The views of the ends: the angles must rise, or fall, evenly there. The number of steps from the last to the first
- * one, as stated, or NAN. */
+/* Find the stated number of steps from the last view to the first one. The angles of the views at the ends must rise,
+ * or fall, evenly; otherwise NAN. */
 static double stated_steps(const qb__view_ends_of *asked, size_t views, qb__ends_look *l) {
     const double OFF = 0.1, MOST = 0.1; /* OFF: part of a step; MOST: part of all views */
     const double *t = asked->radians, span = t[views - 1] - t[0], step = span / (double)(views - 1);
@@ -51,7 +51,7 @@ static qb_status read_views(qb__ends_look *l) {
     return QB_OK;
 }
 
-/* A centred round object shows nothing. */
+/* True if views change. A centred round object shows nothing. */
 static bool views_change(const qb__ends_look *l) {
     const double LEAST = 1e-4; /* line integrals; smaller differences are rounding */
     const size_t size = l->rows * l->bins;
@@ -87,7 +87,8 @@ static qb__ends_gap agree(qb__ends_gap *all, size_t count) {
     return out;
 }
 
-/* Results of the views, smoothed so that changes continue as evenly as noise and detail allow. */
+/* Measure the views with different smoothing, and keep the smoothing with which changes continue as evenly as noise and
+ * detail allow. */
 static void measure_best(qb__ends_look *l, qb__ends_measure *best, qb__ends_gap *gap) {
     static const double widths[WIDTHS] = {0.5, 1, 2, 4, 8}; /* in units of the movement of the rim in one step */
     static const size_t counts[COUNTS] = {2, 3, 4, 6, 8};
@@ -118,7 +119,7 @@ static double share_of_step(const qb__ends_measure *m, bool mirrored) {
     return mirrored || !(m->moved_step > LEAST) ? NAN : m->moved_ends / m->moved_step;
 }
 
-/* Is the last view the first one again? */
+/* True if the last view is the first one again. */
 static bool is_same(const qb__ends_measure *m, const qb__ends_gap *gap) {
     const double EVEN = 2, LESS = 0.2, LESS_BOTH = 0.4, USUAL = 0.15, NONE = 0.03, SURE = 6, SURE_BOTH = 5, NEAR = 0.35;
     const double step = 0.5 * (m->step[0] + m->step[1]), sure = gap->steps < NEAR ? (1 - gap->steps) / gap->error : 0;
@@ -129,7 +130,7 @@ static bool is_same(const qb__ends_measure *m, const qb__ends_gap *gap) {
     return m->usual > USUAL * step || m->ends < NONE * fmin(m->step[0], m->step[1]);
 }
 
-/* Does one more step, like those before and after it, lead from the last view to the first? */
+/* True if one more step, like those before and after it, leads from the last view to the first. */
 static bool is_next(const qb__ends_measure *m, const qb__ends_gap *gap) {
     const double EVEN = 2.2, LEAST_SIZE = 0.5, MOST_SIZE = 1.7, MORE = 1.2, LEAST_WAY = 0.5, MOST_WAY = 1.8,
                  USUAL = 0.3, SURE = 1.2, SURE_GAP = 6, NEAR = 0.35;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The views of both ends: arranged and compared. */
+/* The views of both ends: arranging them, and comparing them. */
 #include <math.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static void read_between(const float *restrict line, size_t bins, float part, fl
 /* Both ends are interpolated at the same fraction of a bin, so that the blur is the same in both. */
 static double part_of(const qb__ends_look *l) { return l->mirrored ? l->column - floor(l->column) : 0; }
 
-/* The bins that both ends see, with the assumed axis. */
+/* Choose the bins that both ends see, with the assumed axis. */
 static void choose_range(qb__ends_look *l) {
     const double last = (double)l->bins - 1, part = part_of(l), across = 2 * floor(l->column) + part;
     l->from = l->mirrored ? (size_t)fmax(0, ceil(across - last)) : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Number of steps between the last view and the first one. Groups of views on both sides have means and slopes. The
- * difference of two means divided by the slope is the distance of the groups; groups on one side, with a known
- * distance, calibrate this. Means and slopes of one group have independent noise, and so have different groups, so
- * noise causes no bias. */
+/* Estimates the number of steps between the last view and the first one. Groups of views on both sides have means and
+ * slopes. The difference of two means divided by the slope is the distance of the groups; groups on one side, with a
+ * known distance, calibrate this. Means and slopes of one group have independent noise, and so have different groups,
+ * so noise causes no bias. */
 #include <math.h>
 
 #include "prep/view_ends_parts.h"
@@ -25,7 +25,8 @@ static void group(const qb__ends_look *l, bool last, size_t first, size_t count,
     }
 }
 
-/* a, b: means, then slopes; those of a are `distance` farther in the direction of the turn. */
+/* Add the products of two groups; a, b: means, then slopes. Group a is `distance` farther in the direction of the
+ * turn. */
 static void add(const qb__ends_look *l, float *const a[2], float *const b[2], float *scratch, double (*sums)[SUMS],
                 int kind) {
     const size_t size = l->rows * l->bins, wide = l->to - l->from;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Is the first view one step after the last one, or as many steps as stated? Over some views a pixel's line integral is
- * nearly a polynomial of the position in the turn. With the right distance between the two sides the residual of a
- * polynomial is smaller. The same test within either side, where the distance is known, gives the expected residual and
- * its variation. */
+/* Decides whether the first view is one step after the last one, or as many steps as stated. Over some views a pixel's
+ * line integral is nearly a polynomial of the position in the turn. With the right distance between the two sides the
+ * residual of a polynomial is smaller. The same test within either side, where the distance is known, gives the
+ * expected residual and its variation. */
 #include <math.h>
 
 #include "prep/view_ends_parts.h"
@@ -78,8 +78,8 @@ static double left_of_line(const weights *w, size_t half, double gap) {
     return all;
 }
 
-/* out minus what is proportional to the shift along the row, and to a shift that changes over the rows, as for a tilted
- * axis. */
+/* Remove from `out` what is proportional to a shift along the row, and to a shift that changes over the rows, as for a
+ * tilted axis. */
 static void leave_out_shift(const qb__ends_look *l, const float *slope, float *out) {
     double a = 0, b = 0, c = 0, x = 0, y = 0;
     const double middle = 0.5 * ((double)l->rows - 1), half = fmax(middle, 1);
@@ -189,7 +189,8 @@ static inside look_inside(const qb__ends_look *l, size_t half, const weights *ot
     return in;
 }
 
-/* 1: one step fits; -1: the other distance; 0: neither clearly. Unknown if the test fails within the sides. */
+/* Judge a comparison. 1: one step fits; -1: the other distance fits; 0: neither clearly. *known: false if the test
+ * fails within the sides. */
 static int judge(const inside *in, double mirror, double less, double left, size_t values, bool *known) {
     const double ROUNDING = 1e-4, EVEN = 0.25, SEPARATE = 4, SURE = 2, FITS = 1.15;
     /* relative to the expected value */

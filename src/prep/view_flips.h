@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-/* Is every second view mirrored left to right? Then a view is similar to the mirror image of the next one, and not to
- * that one itself. */
+/* Checks whether every second view is mirrored left to right. Then a view is similar to the mirror image of the next
+ * one, and not to the next one itself. */
 typedef struct qb__view_flips {
     size_t rows, bins, views; /* views: number added */
     float *last;              /* [rows][bins] of the previous one */

@@ -44,7 +44,7 @@ static void bin_line(const qb__opposite_look *l, float *out) {
     }
 }
 
-/* If the views cover a turn, what does not move, such as a faulty column, is subtracted. */
+/* If the views cover a turn, subtract what does not move, such as a faulty column. */
 static void take_off_still(qb__opposite_look *l) {
     const size_t size = l->rows * l->bins;
     for (size_t k = 0; k < size && l->around; k++) {
@@ -92,7 +92,7 @@ static bool pairs_agree(const qb__opposite_look *l, size_t first, size_t end, do
     return (double)agree >= MOST * (double)(end - first);
 }
 
-/* The angle between opposite views, from all, and from the first, middle and last third of them. */
+/* Judge the angle between opposite views, from all pairs, and from the first, middle and last third of them. */
 static void judge_turn(const qb__opposite_look *l, qb__opposites *found) {
     enum { FEWEST = 9, WINDOWS = 4 };
     const double SURE = 7, LEAST = 0.4, RIM = 0.1; /* errors; steps; bins that the rim moves */
@@ -124,7 +124,7 @@ static void judge_lean(const qb__opposite_look *l, const qb__opposite_fit *f, do
     }
 }
 
-/* Another column than the stated one, about which views agree while they do not about the stated one. */
+/* Judge the column: find another one about which views agree while they do not agree about the stated one. */
 static void judge_axis(const qb__opposite_look *l, const qb__opposite_fit *stated, const qb__opposite_fit *f,
                        double off, double column, qb__opposites *found) {
     const double BETTER = 3, GOOD = 0.1, SURE = 7, LEAST = 1, PART = 0.4; /* LEAST: columns; PART: of a bin */

@@ -58,7 +58,7 @@ typedef struct steps {
     float *change, *nothing; /* change: from the previous view to this one; nothing: zeros */
     float *anchor;           /* [ANCHORS] views, evenly over all */
     float *end[4]; /* the first view, one as far after it as the last is from it, and the same from the last view on */
-    size_t lag;    /* views between these; 0: too few, or no turn */
+    size_t lag;    /* views between two images in `end`; 0: too few views, or no turn */
     qb__view_closing closing;
     qb__view_flips flips;
     qb__view_jumps jumps;
@@ -70,7 +70,7 @@ static int by_angle(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* In measured order if angles are monotonic; else by their angles within a turn. */
+/* Put the views in order: as measured if angles are monotonic; else by their angles within a turn. */
 static void arrange(steps *s, const double *radians) {
     const double TURN = 2 * M_PI;
     const size_t n = s->info->views;
@@ -142,7 +142,8 @@ static double step_of(steps *s, size_t count) {
     return sqrt(square / (double)count);
 }
 
-/* Whether to compare the first and the last view, and the number of views between two that are as far apart. */
+/* Decide whether to compare the first and the last view, and how many views lie between two views that are as far
+ * apart. */
 static qb_status choose_ends(steps *s, bool circle) {
     const size_t n = s->info->views;
     const double span = fabs(s->order[n - 1].angle - s->order[0].angle), step = span / (double)(n - 1);
@@ -178,7 +179,7 @@ static void compare_ends(steps *s, qb__view_steps *found) {
     found->gap = c->gap;
 }
 
-/* Angles in any order: are consecutively measured views more similar than neighbours by angle? */
+/* For angles in any order, check whether consecutively measured views are more similar than neighbours by angle. */
 static qb_status judge_order_of_file(steps *s, qb__view_steps *found) {
     enum { PLACES = 16 };
     const double LESS = 0.6, NOISE = 3, LEAST_TURN = 0.5; /* radians; smaller steps are those of several turns */
@@ -226,8 +227,8 @@ static qb_status measure(steps *s) {
     return QB_OK;
 }
 
-/* Steps so small that a ray at the rim moves by a bin: neighbours are similar, unless the angles belong to other
- * views. */
+/* Choose bins so wide that a ray at the rim moves by at most a bin from view to view. Then neighbours are similar,
+ * unless the angles belong to other views. */
 static void choose_bins(steps *s) {
     const double RIM = 2; /* bins over both sides of the axis */
     const size_t n = s->info->views;
@@ -253,7 +254,7 @@ static void judge_order(steps *s, qb__view_steps *found) {
     if (s->fine && !noise && near > UNLIKE * far && far > fmax(NOISE * s->noise, LEAST)) found->unlike = near / far;
 }
 
-/* A single bad view makes two large steps, which are not a jump. */
+/* Judge the steps. A single bad view makes two large steps, which are not a jump. */
 static void judge(steps *s, qb__view_steps *found) {
     enum { NEAR = 3 };
     const double PART = 0.02, ALIKE = 0.6, SMALL = 0.1;
@@ -269,8 +270,8 @@ static void judge(steps *s, qb__view_steps *found) {
     }
 }
 
-/* A truncated list, or numbers that wrapped at 255: views that are stated to be far apart are as similar as
- * neighbours. */
+/* Judge the angles. If views that are stated to be far apart are as similar as neighbours, the list is truncated, or
+ * its numbers have wrapped at 255. */
 static void judge_angles(steps *s, qb__view_steps *found) {
     const double TURN = 2 * M_PI, FAR_STEP = 0.1, TIMES = 10, LIKE = 1.5, LESS = 3, NOISE = 3;
     const size_t n = s->info->views, first = (FAR * n + ANCHORS - 1) / ANCHORS + 1;

@@ -9,7 +9,7 @@
 
 enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, FEWEST = 16 };
 
-/* For one row: from the median of distances to the median, which single views do not change. */
+/* Variation of the sums of one row: from the median of distances to the median, which single views do not change. */
 static bool swing_of(const qb__line_mass *row, size_t columns, double *swing) {
     /* NOISE: in units of the noise of the centre of mass, in widths of the row */
     const double GAUSS = 1.4826, NOISE = 50;

@@ -129,7 +129,7 @@ static qb_status load_lines(void *context, size_t task, size_t worker) {
     return QB_OK;
 }
 
-/* Converts to numbers of the job's quantity. A pixel whose nearest stored pixel has no value gets none. */
+/* Convert to numbers of the job's quantity. A pixel whose nearest stored pixel has no value gets none. */
 static void give(const piece *p, size_t view, size_t row, const double *column, const double *at_row, float *change,
                  float *out) {
     const qb__warp *w = p->w;

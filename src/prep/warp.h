@@ -18,7 +18,7 @@ void qb__warp_destroy(qb__warp *warp);                                      /* N
 qb_scan *qb__warp_scan(qb__warp *warp);                                     /* the job's scan */
 double qb__warp_seconds(const qb__warp *warp, double numbers, int threads); /* see qb__phase_seconds */
 size_t qb__warp_bytes(const qb__warp *warp);                                /* memory while reading */
-/* As reading that scan, but the stored numbers come from another door; NULL: none. */
+/* Read that scan, but take the stored numbers from another door; NULL: none. */
 qb_status qb__warp_read(qb__warp *warp, qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1,
                         void *out);
 

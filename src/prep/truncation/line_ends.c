@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do rows end in air? */
+/* Checks whether rows end in air. */
 #include "prep/truncation/line_ends.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, MOST = 9, NEAR = 8 
 
 /* ---- one line ---- */
 
-/* Its outermost measured values, from the end on; returns their number. */
+/* Take the outermost measured values, from the end on; returns their number. */
 static size_t outermost(const float *line, size_t columns, int side, size_t want, double *values) {
     size_t found = 0;
     for (size_t i = 0; i < columns / 2 && found < want; i++) {
@@ -28,8 +28,8 @@ static size_t outermost(const float *line, size_t columns, int side, size_t want
     return found;
 }
 
-/* One faulty column, or an edge that touches the last one, does not change a median. Its uncertainty is estimated from
- * the differences between columns. */
+/* Level of one end, as a median, which one faulty column, or an edge that touches the last column, does not change. Its
+ * uncertainty is estimated from the differences between columns. */
 static bool end_of(const float *line, size_t columns, int side, double *end, double *noise) {
     double values[NEAR * MOST], steps[NEAR * MOST];
     const size_t few = 3 + columns / 512 * 2 > MOST ? MOST : 3 + columns / 512 * 2;
@@ -66,7 +66,7 @@ typedef struct looking {
     size_t middle, seen; /* number of the middle group, and how many of its lines have been read */
 } looking;
 
-/* Numbers in the file that are not measurements. */
+/* Count numbers in the file that are not measurements. */
 static uint32_t count_beyond(const looking *l, const char *raw, const qb__prep_counts *counts) {
     uint64_t odd = 0;
     qb_convert_to_float(raw, l->steps.dtype, l->columns, l->scratch);

@@ -17,7 +17,7 @@ typedef struct qb__truncation {
  * QB_NO_MEMORY. */
 qb_status qb__truncation_of(const qb_geometry *geometry, qb__truncation *ends);
 
-/* What a method wants to be checked of rows that do not end in air. */
+/* Checks of rows that do not end in air, as a method asks for them. */
 typedef struct qb__truncation_check {
     qb__truncation ends; /* ends of rows that should see air */
     char remedy[256];    /* what to do, such as "--pad ellipse ..."; empty: rows are not checked */

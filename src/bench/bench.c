@@ -111,7 +111,7 @@ static const struct {
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
 
-/* A benchmark of the CPU only must not be taken for a device's. */
+/* Refuse a device if the benchmark only runs on the CPU, so that its result is not taken for that of the device. */
 static qb_status check_device(const way *side, const char *name, bool cone, const qb_env *env) {
     const char *device = env ? env->device : NULL;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
@@ -129,7 +129,7 @@ static const char *takers(int option, char *text, size_t size) {
     return text;
 }
 
-/* An option was given that differs from its default. */
+/* Refuse an option that this benchmark does not take, if it differs from its default. */
 static qb_status check_options(size_t bench, const qb_tool_bench_options *o) {
     const struct {
         int option;

@@ -61,7 +61,7 @@ static qb_status time_kernel(const bench *b, qb__choice *choice, cJSON *json) {
     return status;
 }
 
-/* One kernel: --kernel, or of that family; *found counts them. */
+/* Time one kernel: that of --kernel, or the best of a family; *found counts the kernels that were timed. */
 static qb_status time_choice(const bench *b, const char *family, int *found, cJSON *json) {
     qb__question question = qb__trial_question(b->trial);
     qb__choice choice;

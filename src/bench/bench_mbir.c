@@ -35,7 +35,7 @@ out:
     return status;
 }
 
-/* Per core, and relative to the reference. */
+/* Add the figures per core, and relative to the reference. */
 static void add_cores(const bench *b, const qb_tool_bench_options *options, double all, double matrix, cJSON *result) {
     const size_t slices = b->grid.n[2];
     const int threads = qb__pool_threads(b->pool);

@@ -70,7 +70,7 @@ static qb_status reduce(bench *b) {
     return status;
 }
 
-/* The same for parts on a device. */
+/* Send runs of slices on a device to the ranks that add them. */
 static qb_status reduce_there(bench *b) {
     return qb__device_sum_run(b->link.sum, b->link.there, b->slices, b->slice / sizeof(float));
 }
@@ -79,7 +79,7 @@ static qb_status upload(bench *b) { return qb__bench_link_up(&b->link, TURNS); }
 
 static qb_status download(bench *b) { return qb__bench_link_down(&b->link, TURNS); }
 
-/* Until the data are on the disk. */
+/* Write a part until the data are on the disk. */
 static qb_status write_part(bench *b) {
     char name[NAME];
     qb__bench_file(&b->folder, "part", name, sizeof name);
@@ -105,7 +105,7 @@ static qb_status read_part(bench *b) {
 
 /* ---- timing ---- */
 
-/* Numbers of all ranks, into b->each. */
+/* Gather the numbers of all ranks into b->each. */
 static qb_status tell_all(bench *b, qb_status status, double own) {
     return qb__comm_gather(b->comm, status, &own, sizeof own, b->each);
 }
@@ -146,7 +146,7 @@ static qb_status timed(bench *b, const char *name, qb_status (*run)(bench *), do
     return QB_OK;
 }
 
-/* A benchmark of one process, run by all ranks at once; the JSON is this rank's. */
+/* Run a benchmark of one process on all ranks at once; the JSON is that of this rank. */
 static qb_status at_once(bench *b, const char *name, const qb_tool_bench_options *options, const char *number,
                          qb_status (*run)(const qb_tool_bench_options *, const qb_env *, cJSON *)) {
     qb_status status = qb__agree(b->comm, QB_OK);
@@ -183,7 +183,7 @@ static qb_status measure_sums(bench *b) {
     return status;
 }
 
-/* The device's memory, else a share of the machine's. */
+/* Memory of the device, or a share of the machine's memory if there is none. */
 static qb_status measure_room(bench *b) {
     double room = 0.75 * (double)qb__available_bytes() / (b->comm ? b->comm->here : 1);
     const qb_status status = b->link.set.count ? qb__bench_link_room(&b->link, &room) : QB_OK;
@@ -211,7 +211,7 @@ out:
 
 /* ---- create and destroy ---- */
 
-/* 1 / number of ranks on this machine: the sum over a machine is one. */
+/* Sum over the ranks of 1 / (number of ranks on the same machine), which is the number of machines. */
 static qb_status count_hosts(bench *b) {
     const qb_status status = tell_all(b, QB_OK, 1.0 / (b->comm ? b->comm->here : 1));
     if (status == QB_OK) b->hosts = (int)lround(sum(b));

@@ -128,7 +128,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* A file, or a folder with all its files. */
+/* Remove a file, or a folder with all its files. */
 static void remove_output(const char *path) {
     enum { OPEN = 16 };
     nftw(path, remove_one, OPEN, FTW_DEPTH | FTW_PHYS);

@@ -25,7 +25,7 @@ typedef struct bench {
 
 /* ---- the scan ---- */
 
-/* `mean` counts with noise of `spread`; each image starts at another place of the noise. */
+/* Write frames of `mean` counts with noise of `spread`; each image starts at another place of the noise. */
 static qb_status write_frames(const char *path, const qb_stack *stack, float mean, float spread) {
     const size_t pixels = stack->shape[1] * stack->shape[2];
     unsigned short *image = NULL;
@@ -53,7 +53,7 @@ static qb_stack counts(const bench *b, size_t images) {
     return (qb_stack){.dtype = QB_U16, .shape = {images, b->rows, b->columns}, .units = "counts", .quantity = "counts"};
 }
 
-/* One file with flats, darks, angles and the pixel size. */
+/* Write one file with flats, darks, angles and the pixel size. */
 static qb_status write_exchange(const bench *b) {
     qb_array flat = {0}, dark = {0};
     double *angles = NULL;
@@ -147,7 +147,7 @@ typedef struct kind {
 static const kind parallel = {"scan.h5", "volume.h5", false, write_exchange, plan_fbp},
                   cone = {"scan.tif", "slice_%05d.tif", true, write_tiffs, plan_fdk};
 
-/* The device, if not the CPU, and the chunks of the job. */
+/* Add the device, if it is not the CPU, and the chunks of the job. */
 static void add_plan(const qb_job *job, cJSON *report) {
     static const char *const cut[] = {"slices_per_chunk", "slices_after_first", "chunks", "views_per_block",
                                       "rows_kept"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the benchmarks of kernels: their sizes, and whether a device or the CPU computes. */
+/* The common part of the benchmarks of kernels: their sizes, and the choice between a device and the CPU. */
 #include "base/status.h"
 #include "bench/bench_parts.h"
 #include "planner/device_select.h"

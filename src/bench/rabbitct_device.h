@@ -6,8 +6,8 @@
 #include "bench/rabbitct_setup.h"
 #include "quickbeam/status.h"
 
-/* The same on a device: views are uploaded as they come, from page-locked copies, while the previous group is added;
- * the volume stays on the device until the flush. One thread at a time. */
+/* The RabbitCT problem on a device: views are uploaded as they come, from page-locked copies, while the previous group
+ * is added; the volume stays on the device until the flush. For one thread at a time. */
 typedef struct qb__rabbitct_device qb__rabbitct_device;
 
 /* QB_NO_DEVICE, QB_UNSUPPORTED, QB_BAD_ARGUMENT (for the kernel's name), QB_NO_MEMORY. */

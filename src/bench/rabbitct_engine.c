@@ -36,7 +36,7 @@ struct qb__rabbitct_engine {
 
 static qb__bp_cone_window whole(const qb__rabbitct_engine *e) { return (qb__bp_cone_window){0, e->problem.rows}; }
 
-/* Any matrix may come, and only bp_cone_matrix takes them all. */
+/* Choose a kernel. Matrices may be any, and only bp_cone_matrix accepts all. */
 static qb_status choose(const qb__rabbitct_setup *setup, const qb__bp_cone_problem *problem,
                         const qb__bp_cone_variant **chosen) {
     qb__choice choice;

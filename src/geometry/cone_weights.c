@@ -106,7 +106,7 @@ static bool is_vertical(const qb_geometry *geometry) {
 static double wider(const qb__cone_weights *weights) { return fmax(-weights->gamma_low, weights->gamma_high); }
 static double narrower(const qb__cone_weights *weights) { return fmin(-weights->gamma_low, weights->gamma_high); }
 
-/* Fan angles that the volume needs. */
+/* Fan angles that the volume needs, for a volume of radius `field`; 0: the whole field of view. */
 static double fan_of_field(const qb_geometry *geometry, double field, const qb__cone_weights *weights) {
     double radius = INFINITY;
     if (!(field > 0)) return wider(weights);
@@ -115,7 +115,7 @@ static double fan_of_field(const qb_geometry *geometry, double field, const qb__
     return asin(fmin(field / radius, 1));
 }
 
-/* Fan angles at the widest gap. */
+/* Set the fan angles at the widest gap. */
 static void find_begin(qb__cone_weights *w) {
     const qb__turn *t = &w->turn;
     const qb__turn_gap *widest = qb__turn_widest(t);
@@ -154,8 +154,8 @@ static qb_status weigh_views(qb_angle_weights rule, qb__cone_weights *w) {
 
 /* ---- coverage ---- */
 
-/* Rays within the fan that neither a view nor its opposite measured: their share, and their widest range. Rays of the
- * long side only have no opposite. */
+/* Find rays within the fan that neither a view nor its opposite measured: their share, and their widest range. Rays
+ * that only the long side sees have no opposite. */
 static void find_holes(double fan, qb__cone_weights *w) {
     enum { RAYS = 33 };
     double all = 0, missing = 0;
@@ -174,7 +174,8 @@ static void find_holes(double fan, qb__cone_weights *w) {
     w->guessed = all;
 }
 
-/* 180 degrees plus the fan, or less if the volume needs less of the fan. An offset detector needs the full turn. */
+/* Judge the coverage. It needs 180 degrees plus the fan, or less if the volume needs less of the fan. An offset
+ * detector needs the full turn. */
 static void judge_coverage(const qb_geometry *geometry, double field, qb_angle_weights rule, qb__cone_weights *w) {
     const double WIDEST = 30 * pi / 180, STEP = 1.01;
     const double fan = fan_of_field(geometry, field, w), narrow = narrower(w);
@@ -225,7 +226,8 @@ static qb_status widen_rows(const qb_geometry *geometry, qb__cone_weights *weigh
         double a = column_at(&geometry->view[i], wide), b = column_at(&geometry->view[i], -wide);
         low = fmin(low, fmin(a, b));
         high = fmax(high, fmax(a, b) - ((double)geometry->columns - 1));
-        /* an offset detector needs twice its width; a fan of nearly 180 degrees would need any number */
+        /* an offset detector needs twice its width; a fan of nearly 180 degrees would need more columns than memory
+         * holds */
         if (!(low >= -most && high <= most))
             return qb__fail(QB_BAD_INPUT,
                             "view %zu: to cover a fan of %.4g degrees to both sides, rows would reach from column %.4g "
@@ -340,7 +342,7 @@ static double wang(double gamma, double low, double high) {
     return 0.5 * (1 + sin(0.5 * pi * x));
 }
 
-/* The position in the overlap, as for wang(). */
+/* Share for a scan with gaps; the position in the overlap is that of wang(). */
 static double gapped(const qb__cone_weights *weights, size_t view, double gamma) {
     const double low = weights->gamma_low, high = weights->gamma_high;
     const double place = (high > -low ? 1 : -1) * gamma / fmin(-low, high);
@@ -376,7 +378,7 @@ static double row_distance(const qb_view *view, const double first[3]) {
     return fabs(qb__dot(f, n)) / qb__norm(n) / row;
 }
 
-/* out = cosine * share, for one row. */
+/* out = cosine times share, for one row. */
 static void cosine_row(const qb_geometry *geometry, const qb_view *view, size_t row, bool vertical, const float *share,
                        float *out) {
     frame at = frame_of(view);

@@ -5,7 +5,7 @@
 
 #include "geometry/vector.h"
 
-/* The detector's unit normal, away from the source. */
+/* Unit normal of the detector, away from the source. */
 static void outward(const qb_geometry *geometry, const qb_view *view, double n[3]) {
     double from[3];
     qb__cross(view->u, view->v, n);

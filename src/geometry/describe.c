@@ -186,8 +186,8 @@ static void size_by_panel(const qb_geometry *geometry, qb_grid *grid, double pit
     }
 }
 
-/* The z that the detector's centre images, in whole voxels, if that is more than a quarter of the height off the plane
- * z = 0. */
+/* Place the grid at the z that the detector's centre images, in whole voxels, if that is more than a quarter of the
+ * height off the plane z = 0. */
 static void place_by_panel(const qb_geometry *geometry, const qb__circle *circle, qb_grid *grid) {
     const double MOST = 0.25, STEEP = 0.5; /* more than 27 degrees off the plane is a mistake */
     double low, high;

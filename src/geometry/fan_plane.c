@@ -112,7 +112,7 @@ static qb_status check_rows(const qb_geometry *g, size_t row0, size_t row1, doub
     return QB_OK;
 }
 
-/* The detector is curved about the source, in every view. */
+/* Check that the detector is curved about the source, in every view. */
 static qb_status check_curve(const qb_geometry *g) {
     static const double lateral = 0.01, deep = 1e-4; /* columns; of the radius */
     for (size_t v = 0; g->radius > 0 && v < g->views; v++) {

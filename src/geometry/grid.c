@@ -96,7 +96,7 @@ static footprint footprint_of(const qb__matrix *on_grid, const qb_grid *grid, co
         qb__matrix_at_corner(on_grid, grid, corner, p);
         double column = p[0] / p[2], row = p[1] / p[2];
         if (curve) qb__curve_pixel(curve, &column, &row);
-        /* Outside the cylinder, on either side of it. */
+        /* Outside the cylinder a point has no column: it counts as outside on either side. */
         if (isnan(column)) s.column[0] = s.row[0] = -INFINITY, s.column[1] = s.row[1] = INFINITY;
         s.column[0] = fmin(s.column[0], column);
         s.column[1] = fmax(s.column[1], column);

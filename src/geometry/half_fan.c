@@ -12,7 +12,7 @@
  * as a scan about the detector's middle. */
 static const double USUAL_GAP = 30, WIDE_GAP = 60;
 
-/* Largest gap otherwise. */
+/* *full: true if the views cover a full turn except for gaps of at most `most` degrees each. */
 static qb_status turns_but_for(double most, size_t views, const double *radians, bool *full, double *covered) {
     qb__turn turn;
     *full = false;

@@ -60,7 +60,7 @@ size_t qb__thinner_layers(const qb__cut_space *space, size_t thickness) {
     return grains(space, qb__thinner_slab(&space->layers, space->slices, thickness));
 }
 
-/* As many slabs as with at most `thickness`, with similar sizes. */
+/* Thickness of as many slabs as with at most `thickness`, with similar sizes. */
 static size_t even(const qb__cut_space *space, size_t thickness) {
     size_t slabs = qb__ceil_div(space->slices, thickness);
     return qb__round_up(qb__ceil_div(space->slices, slabs), space->layers.thickness);
@@ -88,7 +88,8 @@ size_t qb__thinner_never(const qb__cut_space *space, size_t thickness) {
 
 /* ---- the search ---- */
 
-/* The largest number of slabs that a row of ranks needs, and the slabs of this rank, counted from its first slice. */
+/* Find the largest number of slabs that a row of ranks needs, and the slabs of this rank, counted from its first
+ * slice. */
 static void cut_rows(const qb__cut_grid *grid, size_t *edge, qb__cut *cut) {
     cut->slabs = 1;
     for (int row = 0; row < grid->rows; row++)
@@ -169,7 +170,7 @@ static bool is_idle(const search *s, size_t thickness, int *idle) {
     return *idle == 4;
 }
 
-/* The fastest cut of one thickness. */
+/* Find the fastest cut of one thickness. */
 static void try_thickness(search *s, size_t thickness, size_t *edge) {
     const qb__cut_space *space = s->space;
     qb__cut now = {.thickness = thickness, .grid = space->grid, .schedule = space->schedule};

@@ -28,7 +28,7 @@ typedef struct qb__cut_grid {
     qb__layers layers;              /* layers of the whole volume */
 } qb__cut_grid;
 
-/* At most 11 fields that every method needs. What only one engine needs follows from `schedule`. */
+/* At most 11 fields, which every method needs. What only one engine needs follows from `schedule`. */
 typedef struct qb__cut {
     size_t thickness;     /* slices per slab */
     size_t slices, slabs; /* slices of the thickest slab; number of slabs */
@@ -68,7 +68,7 @@ struct qb__cut_space {
     /* The slabs of a new cut, as from qb__cut_edges; a schedule may join some. NULL = not needed. */
     void (*slabs)(void *context, qb__cut *cut, size_t *edge);
     qb__room (*need)(void *context, const qb__cut *cut);
-    /* NULL: the first cut that fits is taken, else the fastest. */
+    /* Forecast seconds of a cut; the fastest cut that fits is taken. NULL: the first one that fits. */
     double (*seconds)(void *context, const qb__cut *cut);
     void *context;
 };
@@ -86,12 +86,12 @@ void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut);
 /* Set the views per block. */
 void qb__cut_views(const qb__cut_space *space, size_t views, qb__cut *cut);
 
-/* `count` views in the units of the space, as views of the scan. */
+/* Convert `count` views in the units of the space to views of the scan. */
 static inline size_t qb__cut_bundled(const qb__cut_space *space, size_t count) {
     return space->bundle ? count * space->bundle : count;
 }
 
-/* A chunk for each slab: all of it, or this rank's part if columns of ranks share its sum. */
+/* Make a chunk for each slab: all of it, or this rank's part if columns of ranks share its sum. */
 void qb__cut_chunks(const qb__cut *cut, const size_t *edge, qb__chunks *chunks);
 
 /* Divide `slices` into even slabs, or into two: slices of the last slab. */
@@ -121,9 +121,9 @@ size_t qb__thinner_even(const qb__cut_space *space, size_t thickness);
 size_t qb__thinner_layers(const qb__cut_space *space, size_t thickness);
 /* Half as many layers each time. */
 size_t qb__thinner_half(const qb__cut_space *space, size_t thickness);
-/* Tries all slices together, then single layers. */
+/* All slices together, then single layers. */
 size_t qb__thinner_single(const qb__cut_space *space, size_t thickness);
-/* Tries all slices together only, because their voxels depend on each other. */
+/* All slices together only, because their voxels depend on each other. */
 size_t qb__thinner_never(const qb__cut_space *space, size_t thickness);
 
 /* The layers of a part of the slices: `slices` of them from `first` on. */

@@ -80,7 +80,8 @@ double qb__phantom_line(const qb__phantom *phantom, const double origin[3], cons
     return sum;
 }
 
-/* From the centre and the longest semi-axis (of a box its diagonal): an upper limit, tight for spheres. */
+/* An upper limit of the radius, from the centre and the longest semi-axis (of a box its diagonal); exact for
+ * spheres. */
 double qb__phantom_reach(const qb__phantom *phantom) {
     double reach = 0;
     for (size_t i = 0; i < phantom->count; i++) {

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/status.h"
 
-/* Per layer: objects, tries to place one, folds, and shapes in all. */
+/* Limits per layer: objects, attempts to place one object, folds, and all shapes. */
 enum {
     THINGS = 40,
     THROWS = 6000,
@@ -60,7 +60,7 @@ static void fill(packing *p, const thing *t, double a, double b, bool box) {
 
 static void bottle(packing *p, const thing *t) { fill(p, t, t->radius, t->radius * between(p, 0.7, 1), false); }
 
-/* Half the sides of a rectangle in the circle, b at most a. */
+/* Half the sides of a rectangle in the object's circle; b is at most a. */
 static void sides(packing *p, const thing *t, double slim, double wide, double *a, double *b) {
     const double ratio = between(p, slim, wide);
     *a = t->radius / hypot(1, ratio);
@@ -162,7 +162,7 @@ static bool is_free(const thing *list, size_t count, const double at[2], double 
     return true;
 }
 
-/* Random placement, large objects first. */
+/* Place an object at random; large objects come first. */
 static thing throw_one(packing *p, double least, double most) {
     thing t = {.radius = between(p, least, most), .turn = p->turn + between(p, -M_PI, M_PI), .z = p->middle};
     t.height = layer * highest * between(p, 0.5, 1);
@@ -196,7 +196,7 @@ static void fold(packing *p, const thing *list, size_t count) {
 
 /* ---- the case ---- */
 
-/* Its wall and its rods are infinite along z. */
+/* Make the case; its wall and its rods are infinite along z. */
 static void make_case(packing *p) {
     const thing whole = {.turn = p->turn = between(p, -0.4, 0.4), .height = INFINITY};
     p->soft = qb__random_unit(&p->random) < 0.4;
@@ -213,7 +213,7 @@ static void make_case(packing *p) {
 
 qb_status qb__phantom_baggage(const double center[3], double plane, double depth, double attenuation, uint64_t seed,
                               qb__phantom *phantom) {
-    /* Layers from -about to about. */
+    /* Layers are numbered from -about to about. */
     const int about = (int)fmax(0, ceil(depth / (2 * layer * plane) - 0.5));
     packing p = {.phantom = phantom,
                  .center = center,

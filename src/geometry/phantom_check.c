@@ -5,8 +5,8 @@
 #include "geometry/phantom.h"
 #include "geometry/vector.h"
 
-/* From a source outside the phantom's ball, rays meet the phantom only in front of the source if they run towards its
- * centre; all pixels lie between the corners. */
+/* A source outside the phantom's ball: its rays meet the phantom only in front of the source if they run towards the
+ * phantom's centre. All pixels lie between the corners. */
 static bool looks_away(const qb_geometry *g, const qb_view *view) {
     for (int corner = 0; corner < 4; corner++) {
         double ray[3], column = corner & 1 ? (double)g->columns - 1 : 0;

@@ -8,7 +8,7 @@
 #include "geometry/phantom.h"
 #include "geometry/phantom_baggage.h"
 
-/* Half the box's sides: in the plane, along z, and the smallest, in mm. */
+/* Half the sides of the box in mm: in the plane, along z, and the smallest. */
 typedef struct frame {
     double plane, depth, least, center[3], value;
 } frame;
@@ -24,7 +24,7 @@ static frame measure(const qb_grid *grid, double attenuation) {
         fmin(half[0], half[1]), half[2], least, {grid->offset[0], grid->offset[1], grid->offset[2]}, attenuation};
 }
 
-/* Centre and semi-axes in mm, relative to the box. */
+/* An ellipsoid with its centre and semi-axes in mm, relative to the box. */
 static qb__ellipsoid place(const frame *box, const double at[3], const double semi[3], double phi, double value) {
     double center[3];
     for (int k = 0; k < 3; k++) center[k] = box->center[k] + at[k];

@@ -57,7 +57,7 @@ static double across(const qb_view *view) {
     return sqrt(fmax(qb__dot(view->u, view->u) - along * along, 0));
 }
 
-/* A view's map if the origin is at (axis, zero) of the unrolled detector. */
+/* Map of a view if the origin is at (axis, zero) of the unrolled detector. */
 static void map_of(const qb_view *view, const meeting *m, double axis, double zero, double pitch, double map[6]) {
     const double flat = hypot(view->source[0], view->source[1]);
     const double right[3] = {view->source[1] / flat, -view->source[0] / flat, 0};
@@ -143,7 +143,7 @@ void qb__roll_line(const qb__roll *roll, size_t view, size_t row, double *column
     }
 }
 
-/* Unrolled rows row0..row1, both included, in any view. */
+/* Range of the real rows, in any view, of unrolled rows row0..row1, both included. */
 static void extremes(const qb__roll *roll, double row0, double row1, double *low, double *high) {
     *low = INFINITY, *high = -INFINITY;
     for (size_t i = 0; i < roll->maps; i++) {

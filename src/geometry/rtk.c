@@ -30,7 +30,7 @@ static void to_ours(const double rtk[3], double ours[3]) {
     ours[2] = rtk[1];
 }
 
-/* a r0 + b r1 + c r2, in our world. */
+/* out = a r0 + b r1 + c r2, in our world. */
 static void place(const double r[3][3], double a, double b, double c, double out[3]) {
     double sum[3];
     for (int j = 0; j < 3; j++) sum[j] = a * r[0][j] + b * r[1][j] + c * r[2][j];

@@ -22,7 +22,7 @@ void qb__rtk_matrix(const qb__rtk *rtk, double matrix[3][4]);
 /* Largest difference in pixels between the images of points in the field of view by such a matrix and by the nine
  * numbers: INFINITY if a point has no image in one of them. */
 double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb_detector *detector);
-/* The view of such a matrix alone. */
+/* The view that belongs to such a matrix. */
 qb_status qb__rtk_view_of_matrix(const double matrix[3][4], const qb_detector *detector, qb_beam *beam, qb_view *view);
 
 #endif

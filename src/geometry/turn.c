@@ -20,7 +20,7 @@ static double tolerance(double period, size_t steps) { return period / pi * (1e-
 
 /* ---- directions ---- */
 
-/* Sorted, starting after the largest step, so that the wrap divides no direction. */
+/* Sort the views, starting after the largest step, so that the wrap does not divide a direction. */
 static void sort_views(const qb__turn *t, const double *radians, qb__direction *list, qb__direction *scratch) {
     const size_t n = t->views;
     for (size_t i = 0; i < n; i++) scratch[i] = (qb__direction){qb__turn_wrap(radians[i], t->period), i};

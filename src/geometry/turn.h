@@ -38,11 +38,11 @@ typedef struct qb__turn_stand_in {
 typedef struct qb__turn {
     double period; /* radians */
     size_t views, directions;
-    size_t *direction;    /* [views] of each view */
-    size_t *same;         /* [directions] views there */
+    size_t *direction;    /* [views] direction of each view */
+    size_t *same;         /* [directions] number of views of a direction */
     double *angle;        /* [directions] ascending, from the end of the largest step on; so up to two periods */
-    double *step;         /* [directions] to the next one */
-    double *weight;       /* [directions] without gaps */
+    double *step;         /* [directions] angle to the next direction */
+    double *weight;       /* [directions] weight without gaps */
     bool even;            /* all steps are equal */
     size_t gaps, largest; /* largest: the direction before the largest step */
     qb__turn_gap *gap;    /* [gaps] ascending */

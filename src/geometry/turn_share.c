@@ -50,7 +50,7 @@ qb_status qb__turn_weigh(const qb__turn *t, qb_angle_weights rule, double *weigh
     return QB_OK;
 }
 
-/* Trust: 0 in a gap, 1 well within the measured arcs, smooth in between. */
+/* Trust in an angle: 0 in a gap, 1 well within the measured arcs, smooth in between. */
 static double trust(const qb__turn *t, double angle) {
     if (t->gaps == 0) return 1;
     const double first = t->gap[0].from, at = first + qb__turn_wrap(angle - first, t->period);

@@ -139,7 +139,7 @@ static qb_status find_map(const qb_view *real, const qb_view *virtual_detector, 
     return status;
 }
 
-/* Rounded to a ten-thousandth of a pixel. */
+/* True if a view's map, rounded to a ten-thousandth of a pixel, equals that of the first view. */
 static bool same_map(const qb__virtual_detector *up, size_t i) {
     double size = (double)(up->geometry.columns + up->geometry.rows);
     const double *a = up->map[0], *b = up->map[i];
@@ -201,7 +201,7 @@ void qb__virtual_detector_line(const qb__virtual_detector *up, size_t view, size
     for (size_t i = 0; i < up->geometry.columns; i++) pixel(up, view, (double)i, (double)at, &column[i], &row[i]);
 }
 
-/* Between two of the sampled columns, less than one row is missed. */
+/* Find the range of rows of a line from some of its columns; between two of them less than one row is missed. */
 static void rows_of_line(const qb__virtual_detector *up, size_t view, size_t at, double *low, double *high) {
     enum { LOOKS = 33 };
     double column[LOOKS], row[LOOKS], last = (double)up->geometry.columns - 1;

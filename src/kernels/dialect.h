@@ -12,7 +12,7 @@
 
 #if QB_CUDA
 
-#pragma nv_diag_suppress 177 /* what a source does not use of this */
+#pragma nv_diag_suppress 177 /* a source need not use all of these functions */
 #define KERNEL extern "C" __global__
 #define FUNCTION static __device__ __forceinline__
 #define GLOBAL

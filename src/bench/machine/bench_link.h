@@ -19,7 +19,7 @@ typedef struct qb__bench_link {
 
 /* Opens the device that env names for this rank, and allocates this number of bytes on both sides. */
 qb_status qb__bench_link_open(const qb_env *env, size_t bytes, qb__bench_link *link);
-/* For all ranks, after each has opened its device: to be summed over the ranks. */
+/* Open the sums over the ranks, after all ranks have opened their devices. Collective. */
 qb_status qb__bench_link_join(qb__bench_link *link, qb__comm *comm);
 void qb__bench_link_close(qb__bench_link *link);
 

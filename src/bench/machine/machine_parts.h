@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "quickbeam/env.h"
 
-/* Parts of qb_machine_measure. Work per second of a thread's own time; a faster earlier result is kept, because other
- * processes on the machine only slow it down. */
+/* Functions of the parts of qb_machine_measure. qb__machine_know stores work per second of a thread's own time; a
+ * faster earlier result is kept, because other processes on the machine only slow it down. */
 void qb__machine_know(cJSON *rates, const char *name, double work, double seconds);
 
 /* Coordinate descent of as many groups of slices as there are threads (planner/rates.h, "icd_"). */

@@ -33,7 +33,7 @@ static size_t image(const device_trial *t) { return t->cone.problem.rows * t->co
 static size_t slice(const device_trial *t) { return t->cone.problem.nx * t->cone.problem.ny; }
 static size_t block(const device_trial *t) { return qb__smaller(BLOCK, t->cone.problem.views); }
 
-/* Position of a view in its block, which consists of `turns` ranges of views. */
+/* Position of a view within its block, which consists of `turns` ranges of views. */
 static size_t place_in_block(const device_trial *t, size_t view, size_t turns) {
     const size_t apart = t->cone.problem.views / turns, range = block(t) / turns;
     return view / apart * range + view % apart % range;

@@ -96,7 +96,7 @@ static qb_status pack(qb__trial *trial) {
 
 static size_t tiles(const cpu_trial *t) { return t->across[0] * t->across[1]; }
 
-/* Evenly spread over the image. */
+/* Tile i of the checked ones, evenly spread over the image. */
 static tile tile_at(const cpu_trial *t, size_t i) {
     const size_t side = variant_of(t)->tile, n[2] = {t->problem.nx, t->problem.ny};
     const size_t at[2] = {i % t->across[0], i / t->across[0]};

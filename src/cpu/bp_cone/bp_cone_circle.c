@@ -13,7 +13,7 @@ static double drift(const qb__bp_cone_problem *p, const double *m, double neares
     return (fabs(m[2]) + fabs(m[10]) * pixels) * height / nearest;
 }
 
-/* Twice the mirror's plane, if the first view has one at a whole or half number. */
+/* Find twice the position of the mirror's plane, if the first view has a mirror at a whole or half number. */
 static bool mirror_of(const qb__bp_cone_problem *p, double *twice_row, double *twice_z) {
     const double *m = p->matrix[0];
     const int axis = fabs(m[8]) > fabs(m[9]) ? 0 : 1;

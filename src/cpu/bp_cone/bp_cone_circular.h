@@ -63,7 +63,7 @@ static footprint footprint_of(const work *k, const double *m, const float *block
                        ((size_t)high - begin + 15) / 16};
 }
 
-/* The n-th of `parts` parts of the cells. */
+/* Prefetch the n-th of `parts` parts of the cells. */
 static void fetch_footprint(const layout *l, const footprint *s, size_t n, size_t parts) {
     const bool both = l->held[0] && l->held[1];
     for (size_t c = n * s->columns / parts; c < (n + 1) * s->columns / parts; c++) {

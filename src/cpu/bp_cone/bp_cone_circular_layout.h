@@ -15,8 +15,8 @@ typedef struct layout {
     size_t column;  /* floats per column, of all halves in the block */
 } layout;
 
-/* Rows r0 <= row < r1 of half h as profile pixels; a mirrored profile begins at most one pixel before the plane of
- * symmetry. */
+/* Convert rows r0 <= row < r1 to profile pixels of half h. A mirrored profile begins at most one pixel before the plane
+ * of symmetry. */
 static bool held_pixels(const layout *l, unsigned h, qb__bp_cone_window w, int64_t *j0, int64_t *j1) {
     const int64_t r0 = (int64_t)w.r0, r1 = (int64_t)w.r1, row = l->circle.row[h];
     *j0 = l->circle.row_step[h] > 0 ? r0 - row : row - r1 + 1;
@@ -77,7 +77,7 @@ static qb__layers circular_layers(const qb__bp_cone_problem *p) {
     return layers;
 }
 
-/* One row of pixels: pixel j of half h in every column. */
+/* Pack one row of pixels: pixel j of half h in every column. */
 static void pack_row(const qb__bp_cone_problem *p, const layout *l, const float *row, float *profile) {
     for (size_t u = 0; u < p->columns; u++) profile[u * l->column] = row[u];
 }

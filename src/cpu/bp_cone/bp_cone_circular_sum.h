@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Part of bp_cone_circular.h: the inner loop, which blends two columns into a profile and reads it. */
-/* A blended profile: the start position of each vector of the chunk. */
+/* How a blended profile is read: the start position of each vector of the chunk. */
 typedef struct reading {
     _Alignas(64) int32_t cell[VECTORS];
     _Alignas(64) float rest[VECTORS];
@@ -55,7 +55,7 @@ INLINE vector sum_narrow(const float *cells, places at, vector rest, vector othe
     return vector_fma(rest, above, sum);
 }
 
-/* One vector of each wanted half. */
+/* Add one vector of each wanted half. */
 INLINE void add_vector(const reading *r, int j, vector step, unsigned first_half, unsigned end_half, vector *sums) {
     vector rest;
     const places at = split(vector_add(step, vector_set1(r->rest[j])), &rest);
@@ -106,7 +106,7 @@ INLINE void store_sums(const vector *sums, unsigned first_half, unsigned end_hal
         for (int j = 0; j < VECTORS; j++) vector_store(to + h * CHUNK + j * WIDTH, sums[h * VECTORS + j]);
 }
 
-/* All views of a table, for one line of voxels. The next view is blended before this one is read, so that its stores
+/* Add all views of a table to one line of voxels. The next view is blended before this one is read, so that its stores
  * have reached the cache before the unaligned reads. */
 INLINE void add_column(const work *k, const entry *table, unsigned views, unsigned first_half, unsigned end_half,
                        float *memory) {

@@ -35,7 +35,7 @@ typedef struct work {
     size_t x0, x1, y0, y1;
     int64_t chunk;               /* the first voxel of the chunk */
     int first, end;              /* vectors of the chunk that are wanted */
-    bool wanted[2];              /* halves */
+    bool wanted[2];              /* halves that are wanted */
     int64_t begin[2], finish[2]; /* range of wanted voxels of each half */
     scratch *scratch;
 } work;
@@ -66,7 +66,7 @@ static void find_places(const work *k, const double *m, size_t y, places_of_row 
     }
 }
 
-/* Vectors of the chunk whose positions are inside the profile. */
+/* Find the vectors of the chunk whose positions are inside the profile. */
 static void find_vectors(const work *k, double place, double slope, entry *e) {
     const double a = (double)(k->layout->j0 - 1), b = (double)k->layout->j1;
     const double step = WIDTH * slope;

@@ -153,7 +153,7 @@ static inline cone_tile cone_tile_at(qb__bp_cone_brick b, size_t x, size_t y, si
     return t;
 }
 
-/* Next tile of a brick, along x first; false after the last. */
+/* Step to the next tile of a brick, along x first; false after the last. */
 static inline bool cone_first_tile(qb__bp_cone_brick b, cone_tile *tile) {
     *tile = cone_tile_at(b, b.x0 / CONE_TILE_X * CONE_TILE_X, b.y0 / CONE_TILE_Y * CONE_TILE_Y,
                          b.z0 / CONE_TILE_Z * CONE_TILE_Z);

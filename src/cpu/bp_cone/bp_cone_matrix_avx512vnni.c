@@ -15,14 +15,14 @@ static const char *vnni_unusable(const struct qb__device_info *device, const voi
     return pairs_unusable(device, of, values);
 }
 
-/* The low word of each number, less its last bit, as (32767 - it, it). */
+/* Two weights: the low word of each number without its last bit, as (32767 - word, word). */
 INLINE __m512i weights_of(integers v) {
     const __m512i bits = _mm512_set1_epi64(0x2921292109010901);
     const __m512i words = _mm512_multishift_epi64_epi8(bits, v);
     return _mm512_ternarylogic_epi32(words, _mm512_set1_epi32(0x7fff7fff), _mm512_set1_epi32(0x00007fff), 0x6a);
 }
 
-/* The low word twice. */
+/* The low word of each number, in both halves. */
 INLINE __m512i twice(integers u) {
     const __m512i bytes = _mm512_set4_epi32(0x0d0c0d0c, 0x09080908, 0x05040504, 0x01000100);
     return _mm512_shuffle_epi8(u, bytes);

@@ -73,7 +73,7 @@ INLINE __m256 four(const ray *r, reading how, __m128i on, __m128i index) {
     return _mm256_castpd_ps(_mm256_insertf128_pd(_mm256_castpd128_pd256(a), b, 1));
 }
 
-/* The cells at index and index + 1 of the lanes. */
+/* Fetch the cells at index and index + 1 of the lanes. */
 INLINE void fetch(const ray *r, reading how, lanes on, integers index, __m256i *left, __m256i *right) {
     __m256 a = four(r, how, _mm256_castsi256_si128(on), _mm256_castsi256_si128(index));
     __m256 b = four(r, how, _mm256_extracti128_si256(on, 1), _mm256_extracti128_si256(index, 1));

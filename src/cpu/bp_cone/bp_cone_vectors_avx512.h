@@ -88,7 +88,7 @@ INLINE const char *floor_origin(const ray *r) {
     return (const char *)((uintptr_t)r->origin - 4 * (uintptr_t)FLOOR_BITS);
 }
 
-/* The cells at index and index + 1 of the lanes. */
+/* Fetch the cells at index and index + 1 of the lanes. */
 INLINE void fetch(const char *origin, reading how, lanes on, integers index, __m512i *left, __m512i *right) {
     const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);

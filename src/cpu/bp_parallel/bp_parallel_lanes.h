@@ -188,8 +188,8 @@ static void write_tile(const float *sums, unsigned lanes, unsigned slices, unsig
     }
 }
 
-/* One tile: computed in whole subtiles, written as far as asked for. `lanes` and `linear` are constants after
- * inlining. */
+/* Compute one tile in whole subtiles, and write the part of it that was asked for. `lanes` and `linear` are constants
+ * after inlining. */
 INLINE void add_tile(const qb__bp_parallel_problem *problem, const char *packed, unsigned lanes, size_t x0, size_t y0,
                      unsigned width, unsigned height, scratch *s, bool linear) {
     const size_t view_bytes = (problem->columns + 2 * GUARD) * PACKED_BYTES(lanes);

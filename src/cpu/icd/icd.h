@@ -52,9 +52,9 @@ typedef struct qb__footprints {
     double steepest;
 } qb__footprints;
 
-/* A voxel's column of A: tap[k * stride + view] belongs to detector column first[view] + k - taps, 0 <= first[view] <=
- * columns + taps: rows of data are padded with `taps` columns on both sides. Taps outside the detector are zero except
- * for rounding. */
+/* A voxel's column of A. tap[k * stride + view] belongs to detector column first[view] + k - taps, with 0 <=
+ * first[view] <= columns + taps: rows of data are padded with `taps` columns on both sides. Taps outside the detector
+ * are zero except for rounding. */
 typedef struct qb__icd_column {
     int32_t *first; /* [stride] */
     float *tap;     /* [taps][stride], 64-byte aligned */
@@ -69,7 +69,8 @@ typedef struct qb__icd_prior {
     double edge, corner;
 } qb__icd_prior;
 
-/* Shared by all slices. Pixels are numbered (iy + 1) * (nx + 2) + ix + 1, with one more pixel on every side. */
+/* Parameters that all slices share. Pixels are numbered (iy + 1) * (nx + 2) + ix + 1, with one more pixel on every
+ * side. */
 typedef struct qb__icd_problem {
     qb__footprints footprints;
     size_t nx, ny;
@@ -87,8 +88,8 @@ typedef struct qb__icd_group {
     const float *weight; /* w; NULL = 1 */
     float *x;
     const float *curve; /* theta2 = sum A^2 w; a voxel with 0 is crossed by no ray and does not change */
-    /* x of the slices before and after, at the same index, and b; NULL = no such prior. `after` alone may be any image
-     * toward which voxels are pulled. */
+    /* x of the slices before and after, at the same index, and b; NULL = no such prior. If only `after` is set, it may
+     * be any image toward which voxels are pulled. */
     const float *before, *after;
     float before_b[QB__ICD_LANES], after_b[QB__ICD_LANES];
 } qb__icd_group;
@@ -105,7 +106,7 @@ typedef struct qb__icd_moved {
  * (Algorithm 2 of Wang et al., PPoPP 2017): for each view as many columns as the footprints of its voxels need.
  * Footprints are computed for several views at once in vectors, and four entries of a view are multiplied at a time. */
 
-/* Shared by all SuperVoxels. */
+/* Parameters that all SuperVoxels share. */
 typedef struct qb__icd_bands {
     const qb__footprints *footprints;
     size_t width, taps;            /* columns of a view in the buffer; entries per voxel and view, a multiple of 4 */
@@ -137,7 +138,7 @@ typedef struct qb__icd_band_moved {
     uint64_t updates;
 } qb__icd_band_moved;
 
-/* pixels[count] of the SuperVoxel; scratch from qb__icd_band_scratch_bytes, 64-byte aligned. */
+/* The functions take pixels[count] of the SuperVoxel, and scratch of qb__icd_band_scratch_bytes, 64-byte aligned. */
 typedef struct qb__icd_band_kernel {
     void (*update)(const qb__icd_problem *problem, const qb__icd_bands *bands, const qb__icd_band *band,
                    const qb__icd_slice *slice, const uint32_t *pixels, size_t count, bool skip,
@@ -161,7 +162,7 @@ size_t qb__icd_band_scratch_bytes(const qb__icd_bands *bands);
 typedef struct qb__icd_variant {
     qb__variant head; /* an update is an entry of A times a slice; the accuracy is that of the solution */
 
-    /* The column of the pixel ix, iy. */
+    /* Compute the column of pixel (ix, iy). */
     void (*footprint)(const qb__footprints *footprints, double ix, double iy, const qb__icd_column *column);
     /* tap[i] = scale * bytes[i]; count is a multiple of 16. */
     void (*unpack)(const uint8_t *bytes, float scale, size_t count, float *tap);

@@ -20,7 +20,7 @@ static void band_columns_in(const qb__icd_bands *b, void *scratch, band_column c
     for (int i = 0; i < 2; i++) column[i].at = (int32_t *)(void *)at + (size_t)i * b->footprints->stride;
 }
 
-/* Four entries of 16 views, view by view. */
+/* Store four entries of 16 views, view by view. */
 LANES_INLINE void band_transpose(const lanes *e, float *tap) {
 #define LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
 #define HIGH(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
@@ -37,8 +37,8 @@ LANES_INLINE void band_transpose(const lanes *e, float *tap) {
 #undef BACK
 }
 
-/* share_before() minus a half, times the footprint's area; the detector's ends are ignored, because data outside have
- * weight 0. */
+/* The same as share_before() minus a half, times the footprint's area. The detector's ends are ignored, because data
+ * outside have weight 0. */
 LANES_INLINE lanes band_share(lanes t, lanes half, lanes flat, lanes rise, lanes curvature) {
     const lanes size = lanes_least(lanes_size(t), half), over = lanes_above_zero(size - flat);
     const lanes part = size * rise - over * over * curvature;
@@ -95,7 +95,7 @@ LANES_INLINE void band_footprints(const qb__icd_bands *b, const qb__icd_band *ba
     *(bits *)(void *)(column->at + view) = whole + rows;
 }
 
-/* For a block: to -= entries times (weight times) step. */
+/* Subtract entries times (weight times) step from `to`, for a block. */
 LANES_INLINE void band_step(const band_column *late, const int taps, size_t view, quad step, const float *weight,
                             float *to) {
     for (int k = 0; k < taps / 4; k++) {
@@ -113,7 +113,7 @@ typedef struct band_sums {
     quad of[4];
 } band_sums;
 
-/* For a block: sum += entries (or their squares) times data. */
+/* Add entries (or their squares) times data to `sum`, for a block. */
 LANES_INLINE void band_add(const band_column *column, const int taps, size_t view, bool squares, const float *data,
                            band_sums *sum) {
     for (int k = 0; k < taps / 4; k++) {
@@ -275,7 +275,7 @@ static void band_subtract(const qb__icd_problem *p, const qb__icd_bands *b, cons
     }
 }
 
-/* 16 pixels at a time, with the image toward which they are pulled. */
+/* Cost of the image toward which voxels are pulled, 16 pixels at a time. */
 static double band_toward(const qb__icd_slice *slice, const surrogate *b, const surrogate *offset,
                           const uint32_t *pixels, size_t count) {
     double sum = 0;
@@ -291,7 +291,7 @@ static double band_toward(const qb__icd_slice *slice, const surrogate *b, const 
     return sum;
 }
 
-/* Four pairs of each of four pixels at a time. */
+/* Cost of the prior: four pairs of each of four pixels at a time. */
 static double band_prior(const qb__icd_problem *p, const qb__icd_slice *slice, const uint32_t *pixels, size_t count) {
     const surrogate b = surrogate_with(&p->prior), offset = offset_of(&p->prior, &b);
     const around near = around_of(p);

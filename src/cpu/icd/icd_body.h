@@ -91,7 +91,7 @@ LANES_INLINE shape shape_in_fan(lanes a, lanes b, float side) {
                    side * lanes_root(a * a + b * b)};
 }
 
-/* Entries of columns: the share before the end of each minus the share before its start. */
+/* Compute the entries of columns: for each, the share before its end minus the share before its start. */
 LANES_INLINE void put_taps(const qb__footprints *s, size_t view, shape is, lanes edge, lanes middle, float *tap) {
     const lanes low = lanes_all(-0.5f) - middle, high = lanes_all((float)s->columns - 0.5f) - middle;
     lanes before = share_before(between(edge, low, high), is.half, is.flat, is.rise, is.curvature);

@@ -38,7 +38,7 @@ LANES_INLINE lanes lanes_largest(lanes a, lanes b) { return lanes_pick(a > b, a,
 
 LANES_INLINE lanes lanes_size(lanes v) { return (lanes)((bits)v & 0x7fffffff); }
 
-/* The minimum; v limited to >= 0. One instruction each, which gcc does not find in comparisons of vectors. */
+/* The minimum, and v limited to >= 0. Each is one instruction, which gcc does not find in comparisons of vectors. */
 #if defined(__AVX512F__)
 LANES_INLINE lanes lanes_least(lanes a, lanes b) { return (lanes)_mm512_min_ps((__m512)a, (__m512)b); }
 
@@ -51,7 +51,7 @@ LANES_INLINE lanes lanes_above_zero(lanes v) { /* two integer operations */
 }
 #endif
 
-/* Rounds the same in every variant. */
+/* The square root, rounded the same in every variant. */
 #if defined(__AVX512F__)
 LANES_INLINE lanes lanes_root(lanes v) { return (lanes)_mm512_sqrt_ps((__m512)v); }
 #elif defined(__SSE__)
@@ -67,7 +67,7 @@ LANES_INLINE lanes lanes_root(lanes v) {
 }
 #endif
 
-/* For arguments up to 1: error 2e-8 plus rounding (Abramowitz and Stegun, 4.4.49). */
+/* Arctangent for arguments up to 1: error 2e-8 plus rounding (Abramowitz and Stegun, 4.4.49). */
 LANES_INLINE lanes lanes_atan(lanes v) {
     const lanes v2 = v * v;
     const lanes far =
@@ -91,8 +91,8 @@ LANES_INLINE int lanes_any(bits v) {
     return any != 0;
 }
 
-/* For normal numbers above zero: absolute error 2e-7 plus rounding of the result. The exponent, and the series of 2
- * artanh(s), s = (m - 1) / (m + 1), for a mantissa near one. */
+/* Logarithm to base 2 for normal numbers above zero: absolute error 2e-7 plus rounding of the result. It is the
+ * exponent, plus the series of 2 artanh(s), s = (m - 1) / (m + 1), for a mantissa near one. */
 LANES_INLINE lanes lanes_log2(lanes v) {
     const bits shifted = (bits)v - 0x3f3504f3; /* sqrt(1/2) */
     const bits exponent = shifted >> 23;
@@ -103,7 +103,7 @@ LANES_INLINE lanes lanes_log2(lanes v) {
     return __builtin_convertvector(exponent, lanes) + s * series;
 }
 
-/* For -120 to 120: a power of two, and the exponential series of a remainder of at most one half. */
+/* Power of two for -120 to 120: an integer power, times the exponential series of a remainder of at most one half. */
 LANES_INLINE lanes lanes_exp2(lanes v) {
     const float round = 12582912.0f;
     const lanes low = (lanes)(v < -120.0f), high = (lanes)(v > 120.0f);

@@ -59,8 +59,8 @@ typedef struct qb__joseph_problem {
     size_t planes;               /* planes that a ray crosses: the number of voxels of the longer side */
     const qb_geometry *geometry; /* geometry and grid, needed by devices; may be NULL for the CPU */
     const qb_grid *grid;
-    bool flat;      /* devices: arrays lie as the kernel that goes slice by slice has them (qb__joseph_lay_out) */
-    qb__pool *pool; /* devices: threads that prepare what kernels read; NULL: the caller's */
+    bool flat;      /* devices: arrays have the layout of the kernel that goes slice by slice (qb__joseph_lay_out) */
+    qb__pool *pool; /* devices: threads that prepare what kernels read; NULL: only the calling thread */
 } qb__joseph_problem;
 
 typedef struct qb__joseph_variant {

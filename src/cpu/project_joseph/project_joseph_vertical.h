@@ -72,7 +72,7 @@ INLINE void clip_rows(const qb__joseph_brick *b, const crossing *c, size_t *firs
     if (high < (double)*end) *end = (size_t)ceil(high);
 }
 
-/* sum[r] += the line at z0 + r dz; its voxel z is at zero[z]. */
+/* sum[r] += value of the line at z0 + r dz; voxel z of the line is at zero[z]. */
 INLINE void resample(const crossing *c, const float *zero, size_t first, size_t end, float *sums) {
     const bool near = (WIDTH - 1) * fabs(c->dz) + 2.1 < 2 * WIDTH;
     const vector step = vector_mul(vector_place(), vector_set1((float)c->dz));

@@ -14,7 +14,7 @@ static double below(double t, double half, double flat) {
     return 1 - (half - t) * (half - t) / (2 * wide * narrow);
 }
 
-/* Its centre; its movement for one voxel along x and along y; its area. */
+/* A footprint: its centre; its movement for one voxel along x and along y; its area. */
 typedef struct footprint {
     double h, a, b, area;
 } footprint;
@@ -59,7 +59,7 @@ static double rho_reference(const qb__icd_prior *o, double d) {
 
 /* ---- Algorithm 1 ---- */
 
-/* The entries of a voxel's column, view by view, one call each. */
+/* Visits the entries of a voxel's column, view by view, with one call each. */
 typedef void visit(const qb__icd_oracle *o, size_t at, double entry, double *sums);
 
 static void visit_column(const qb__icd_oracle *o, size_t slice, uint32_t pixel, visit *each, double *sums) {
@@ -92,7 +92,7 @@ typedef struct neighbour {
     double b, x;
 } neighbour;
 
-/* The existing neighbours; the first `half` numbers contain one of each pair. */
+/* Find the existing neighbours; the first `half` numbers contain one of each pair. */
 static int neighbours_of(const qb__icd_oracle *o, size_t slice, uint32_t pixel, bool half, neighbour *out) {
     const qb__icd_problem *p = o->problem;
     const size_t row = p->nx + 2, image = row * (p->ny + 2);

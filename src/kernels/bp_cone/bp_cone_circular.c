@@ -114,7 +114,7 @@ static size_t plan_bytes(const qb__device *device, const qb__bp_cone_problem *p,
 
 /* ---- plan ---- */
 
-/* First voxel of a line along z. */
+/* Index of the first voxel of a line along z. */
 static int first_slice(const qb__bp_cone_plan *plan) {
     const int twice = plan->symmetry.twice_z, last = (int)plan->problem.nz - 1;
     if (!plan->mirror) return plan->symmetry.falling ? last : 0;
@@ -123,7 +123,7 @@ static int first_slice(const qb__bp_cone_plan *plan) {
 
 static int way(const qb__bp_cone_plan *plan) { return plan->symmetry.falling ? -1 : 1; }
 
-/* On x, y and the height above the first slice. */
+/* Upload matrices for x, y and the height above the first slice. */
 static qb_status upload_matrices(qb__bp_cone_plan *plan) {
     const size_t views = plan->problem.views;
     double(*matrix)[12];
@@ -141,7 +141,7 @@ static qb_status upload_matrices(qb__bp_cone_plan *plan) {
     return status;
 }
 
-/* Factor of a base view's half floats: a power of two that keeps the largest below 2^15. */
+/* Upload the factor of a base view's half floats: a power of two that keeps the largest below 2^15. */
 static qb_status upload_scale(qb__bp_cone_plan *plan, bool halves) {
     enum { TOP = 15 };
     const qb__bp_cone_problem *p = &plan->problem;
@@ -241,7 +241,7 @@ static void widen(range *r, int from, int to) {
 
 static int larger(int a, int b) { return a > b ? a : b; }
 
-/* Rows of a window that are packed: with a mirror those on the side where rows rise, with their mirror images. */
+/* Rows of a window that are packed: with a mirror, those on the side where rows rise, and their mirror images. */
 static range rows_of(const qb__bp_cone_plan *plan, const qb__bp_cone_side side[2]) {
     const int twice = plan->symmetry.twice_row,
               from = twice / 2 - 1; /* coordinates may be slightly below the mirror because of rounding */
@@ -256,7 +256,7 @@ static range rows_of(const qb__bp_cone_plan *plan, const qb__bp_cone_side side[2
     return r;
 }
 
-/* Heights of the slices. */
+/* Range of the heights of the slices. */
 static range heights_of(const qb__bp_cone_plan *plan, const qb__bp_cone_side side[2]) {
     const int first = first_slice(plan), step = way(plan), twice = plan->symmetry.twice_z;
     range r = {0};

@@ -40,7 +40,7 @@ qb__circular_box qb__circular_box_of(const qb__bp_cone_problem *p, const size_t 
     return (qb__circular_box){.columns = columns, .rows = (rows + 7) / 16 * 16 + 8};
 }
 
-/* Each group on a multiprocessor takes one KiB that kernels cannot use. */
+/* Local memory that is left for boxes. Each group on a multiprocessor takes one KiB that kernels cannot use. */
 static size_t left_for_boxes(const qb__device_info *device, const int *values) {
     const size_t own = 1024, groups = (size_t)values[GROUPS], notes = qb__circular_ahead_bytes(values);
     const size_t share = (device->local_bytes + own) / groups - own;

@@ -75,7 +75,7 @@ static inline const qb__bp_cone_device_variant *qb__bp_cone_on_device(const qb__
     return (const qb__bp_cone_device_variant *)head;
 }
 
-/* True if slabs of two parts are useful. */
+/* True if slabs with two mirrored parts are useful. */
 static inline bool qb__bp_cone_pairs(const qb__bp_cone_device_variant *variant, const int *values) {
     return variant->run_sides && variant->mirrored(values);
 }

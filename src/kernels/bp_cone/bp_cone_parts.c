@@ -43,7 +43,7 @@ out:
 
 size_t qb__cone_matrices_bytes(size_t views) { return views * 24 * sizeof(float); }
 
-/* Each number as two floats; released by the caller. */
+/* Store each number as two floats; the caller releases *out. */
 static qb_status parts_of(const double (*matrix)[12], size_t views, float (**out)[24]) {
     float(*parts)[24];
     *out = NULL;

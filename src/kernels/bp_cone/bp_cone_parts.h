@@ -6,7 +6,7 @@
 #include "device/device.h"
 #include "kernels/macros.h"
 
-/* Shared by the families of cone-beam kernels. */
+/* Functions that the families of cone-beam kernels share. */
 
 /* Upload matrices in the kernels' form (bp_cone_sums.clh): each number as two floats, with twice the digits. The caller
  * releases the memory. */
@@ -16,7 +16,7 @@ qb_status qb__cone_matrices_upload(qb__device *device, const double (*matrix)[12
 /* Replace the first `views` of them; waits for the queue. */
 qb_status qb__cone_matrices_replace(qb__queue *queue, const double (*matrix)[12], size_t views, qb__memory *memory);
 
-/* The kernel `name` of the source NAME.cl; the caller releases the program, also after a failure. */
+/* Build the kernel `name` of the source NAME.cl. The caller releases the program, also after a failure. */
 qb_status qb__cone_build(qb__device *device, const char *name, const qb__macros *macros, qb__program **program,
                          qb__kernel **kernel);
 

@@ -9,7 +9,7 @@
  * high. */
 static const double tolerance = 1e-5;
 
-/* A matrix on the voxels of the rotated grid: q = (nx-1-x, ny-1-y), (nx-1-y, x) or, back, (y, nx-1-x). */
+/* Make a matrix on the voxels of the rotated grid: q = (nx-1-x, ny-1-y), (nx-1-y, x) or, back, (y, nx-1-x). */
 static void turn(const qb__bp_cone_problem *p, const double *m, int turns, bool back, double out[12]) {
     const double nx = (double)p->nx - 1, ny = (double)p->ny - 1;
     for (int i = 0; i < 12; i += 4) {

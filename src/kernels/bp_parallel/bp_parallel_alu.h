@@ -12,7 +12,7 @@ typedef struct qb__alu {
     int texture_share, balance;
 } qb__alu;
 
-/* NULL if it can run there. */
+/* Reason why the device cannot run it; NULL: it can. */
 const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem, const qb__alu *alu);
 /* Threads that cache a view; threads of a group. */
 size_t qb__alu_team(const qb__alu *alu);
@@ -22,11 +22,11 @@ size_t qb__alu_bins(const qb__bp_parallel_problem *problem, const qb__alu *alu);
 size_t qb__alu_element_bytes(const qb__alu *alu);
 /* Upper limit of the local memory of a group. */
 double qb__alu_local_bytes(const qb__bp_parallel_problem *problem, const qb__alu *alu);
-/* `slices`: of the pass. */
+/* Cost of an update; `slices`: slices of the pass. */
 void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu, qb__kernel_cost *cost);
 qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu,
                        qb__bp_parallel_plan **plan);
-/* The kernel's arguments that both families have. */
+/* Number of the kernel's arguments that both families have. */
 enum { QB__ALU_ARGS = 11 };
 typedef struct qb__alu_args {
     int32_t views, columns, nx, ny, slices;

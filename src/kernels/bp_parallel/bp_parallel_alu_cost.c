@@ -12,15 +12,14 @@ static double coordinate_cost(const qb__alu *alu) {
     return linear[alu->round] - (alu->difference ? 2.0 : 0.0) + (alu->half == 2 ? 2.0 : 0.0);
 }
 
-/* And per slice: interpolation, sum, and conversions of half precision. */
+/* Lane instructions per pixel, view and slice: interpolation, sum, and conversions of half precision. */
 static double slice_cost(const qb__alu *alu) {
     static const double linear[] = {3.0, 7.0, 2.7}, nearest[] = {1.0, 2.6, 1.65}; /* indexed by HALF */
     if (alu->interp != QB_INTERP_LINEAR) return nearest[alu->half];
     return alu->difference ? 2.0 : linear[alu->half];
 }
 
-/* Registers that the compiler uses if nothing keeps it from loading ahead: within 9 of the machine code's on
- * average. */
+/* Registers that the compiler uses if it is free to load ahead; on average within 9 of those of the machine code. */
 static double registers(const qb__alu *alu) {
     static const double form[] = {64.0, 44.0, 64.0}, sum[] = {0.9, 0.9, 1.5}; /* indexed by HALF */
     const bool linear = alu->interp == QB_INTERP_LINEAR;

@@ -136,7 +136,7 @@ size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_
     return qb__texture_bytes(device, &shape);
 }
 
-/* One at a time: a shorter last pass waits for those before it, and reuses their memory. */
+/* Textures are made one at a time: a shorter last pass waits for those before it, and reuses their memory. */
 static qb_status texture_of(qb__bp_parallel_plan *plan, qb__queue *queue, size_t groups) {
     if (plan->texture && plan->texture_groups == groups) return QB_OK;
     qb_status status = plan->texture ? qb__queue_finish(queue) : QB_OK;

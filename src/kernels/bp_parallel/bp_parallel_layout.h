@@ -6,7 +6,7 @@
 #include "bp_parallel_device.h"
 #include "bp_parallel_pack.h"
 
-/* Shared by the families texture, alu, hybrid and direct: sinograms packed in groups of slices,
+/* The common part of the families texture, alu, hybrid and direct: sinograms packed in groups of slices,
  * [group][view][column][slice of the group], as float or half; the views' lines in fixed point; the plan that holds
  * them. */
 
@@ -72,7 +72,7 @@ size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_
                                 unsigned group, bool half);
 /* When planning, create the texture of full passes, so that a lack of memory shows before anything runs. */
 qb_status qb__layout_reserve_texture(qb__bp_parallel_plan *plan);
-/* The texture of a pass, loaded from packed. */
+/* Load the texture of a pass from `packed`. */
 qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed, unsigned slices,
                              qb__texture **texture);
 
@@ -80,12 +80,12 @@ qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const
  * oversampled lines count samples. `area`: pixels per side, for `low`. Release with qb__free. */
 qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb_interp interp, size_t area,
                            qb__fixed_line **lines, size_t *count);
-/* The same on the device for the plan's interpolation and area. After a failure the plan is destroyed. */
+/* Make these lines on the device, for the plan's interpolation and area. After a failure the plan is destroyed. */
 qb_status qb__layout_take_lines(qb__bp_parallel_plan **plan);
 /* New device memory with `bytes` from the host, complete on return. */
 qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes, qb__memory **memory);
 
-/* Reasons shared by unusable(). */
+/* Reasons that are common to unusable() of these families. */
 const char *qb__layout_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem, bool half);
 const char *qb__layout_no_texture(const qb__device_info *device, const qb__bp_parallel_problem *problem);
 /* True if single precision holds coordinates relative to the image's centre to 2e-3 columns. */

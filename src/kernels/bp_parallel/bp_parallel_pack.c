@@ -83,7 +83,7 @@ static bool wide(const qb__pack *pack, const rows_of *rows, size_t columns) {
     return columns % (size_t)pack->columns == 0 && places % loaded == 0;
 }
 
-/* The groups from group0 on, as many as one launch can take. */
+/* Pack the groups from group0 on, as many as one launch can take. */
 static qb_status pack_groups(const qb__pack *pack, qb__queue *queue, const qb__bp_parallel_problem *problem,
                              const rows_of *rows, size_t group0, size_t groups, qb__memory *packed) {
     const int32_t columns = (int32_t)problem->columns, views = (int32_t)problem->views;

@@ -19,7 +19,7 @@ enum {
     PACK_GROUPS = 8,        /* most groups of a launch; the kernel's GROUPS */
 };
 
-/* As in the kernels. */
+/* Arguments of a launch, with the same layout as in the kernels. */
 typedef struct run_job {
     uint64_t out_offset;
     uint32_t views, columns, nx, ny, slices, packed_views;
@@ -52,7 +52,7 @@ static void destroy(qb__bp_parallel_plan *opaque) {
     qb__free(plan);
 }
 
-/* The sorted views and the table of distances, on the device. */
+/* Upload the sorted views and the table of distances. */
 static qb_status upload_views(tensor_plan *plan, qb__device *device) {
     const qb__tensor_sizes *s = &plan->sizes;
     uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP];
@@ -120,7 +120,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     plan->problem = *problem;
     qb__tensor_choose(info, problem, values, &plan->sizes);
     plan->groups = info->multiprocessors;
-    /* See THREADS in the kernel. */
+    /* As THREADS in the kernel. */
     plan->threads = 32 * (QB__TENSOR_WARPS + (info->arch == 90 && info->arch_specific ? 4 : 1));
     status = build(plan, device, values);
     if (!status) status = upload_views(plan, device);
@@ -160,7 +160,7 @@ static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__
     const tensor_plan *plan = (const tensor_plan *)opaque;
     const size_t groups = qb__ceil_div(slices, QB__TENSOR_SLICES);
     const size_t rows_max = (size_t)plan->sizes.rows;
-    /* See SHIFT in the kernel. */
+    /* As SHIFT in the kernel. */
     const size_t shift = (PACK_COLUMNS - rows_max % PACK_COLUMNS) % PACK_COLUMNS;
     const size_t across = qb__ceil_div(plan->problem.columns + 2 * rows_max + shift, PACK_COLUMNS);
     const size_t items[3] = {PACK_ITEMS, 1, 1};

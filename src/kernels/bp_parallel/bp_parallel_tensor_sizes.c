@@ -17,7 +17,7 @@ static size_t table_bytes(const qb__tensor_sizes *s) {
 
 static size_t shared_bytes(const qb__tensor_sizes *s) { return (size_t)s->stages * stage_bytes(s) + table_bytes(s); }
 
-/* The stages asked for, or as many as fit, then fewer views each. */
+/* Choose the number of stages that was asked for, or as many as fit; then fewer views each. */
 bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem, const int *values,
                        qb__tensor_sizes *s) {
     static const int numbers[] = {3, 4, 6, 8}; /* numbers of stages that several producers can share */

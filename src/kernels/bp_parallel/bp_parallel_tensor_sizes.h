@@ -18,11 +18,12 @@ typedef struct qb__tensor_sizes {
     size_t dynamic_bytes; /* bytes of shared memory */
 } qb__tensor_sizes;
 
-/* The stages asked for, or as many as fit, then fewer views each; false if two stages do not fit. */
+/* Choose the number of stages that was asked for, or as many as fit, then fewer views each. False if two stages do not
+ * fit. */
 bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem, const int *values,
                        qb__tensor_sizes *sizes);
 
-/* As in the interface. */
+/* The function unusable() of the interface. */
 const char *qb__tensor_unusable(const qb__device_info *device, const void *problem, const int *values);
 void qb__tensor_cost(const void *problem, unsigned slices, const int *values, qb__kernel_cost *cost);
 size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices, const int *values);

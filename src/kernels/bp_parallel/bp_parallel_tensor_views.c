@@ -47,7 +47,7 @@ static int shape_for(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP], double
     return -1;
 }
 
-/* The columns that a group needs. Strip 0 reads `bins` columns upwards from the one before its smallest h, strip 1
+/* Find the columns that a group needs. Strip 0 reads `bins` columns upwards from the one before its smallest h, strip 1
  * downwards from the one after its largest h. */
 static void window_of(const extent *strip, double ax, double ay, int bins, double *low, int *rows) {
     const double wx = ax * (QB__TENSOR_GROUP_X - 8), wy = ay * (QB__TENSOR_GROUP_Y - 8);
@@ -107,7 +107,7 @@ void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, uns
     *count = n;
 }
 
-/* For each lane, of its four pixels. */
+/* Compute the distances of the four pixels of each lane. */
 static void distances_of(const qb__tensor_view *view, const uint8_t *shape, int block, bool split, uint32_t *table) {
     for (int lane = 0; lane < 32; lane++, table += split ? 4 : 2) {
         float q[4];

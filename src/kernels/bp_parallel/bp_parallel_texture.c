@@ -101,7 +101,7 @@ static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem
            qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES], values[HALF]);
 }
 
-/* The lines in the form of the kernel without a shared cache. */
+/* Convert the lines to the form of the kernel without a shared cache. */
 static qb_status lines_for(qb__bp_parallel_plan *plan, const qb__fixed_line *fixed, size_t count) {
     const qb__bp_parallel_problem *p = &plan->problem;
     const bool linear = plan->interp == QB_INTERP_LINEAR;
@@ -173,7 +173,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     return status;
 }
 
-/* The views view0 .. of one launch; it adds to the result of earlier launches. */
+/* Launch views view0 .. ; it adds to the result of earlier launches. */
 static qb_status launch(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__texture *texture, size_t view0,
                         const qb__memory *packed, unsigned slices, qb__memory *out, uint64_t out_at) {
     const size_t left = plan->problem.views - view0;

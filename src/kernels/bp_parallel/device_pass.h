@@ -28,8 +28,9 @@ bool qb__device_pass_measures(const qb__variant *variant, const qb__device_info 
 /* How often each row is filtered: counts of the filter are multiplied by it. */
 unsigned qb__device_pass_rounds(const qb__device_pass *pass);
 
-/* `raw` begins with view 0; slice s is detector row row0 + s row_step of the filter's fields. First prepare, which is
- * asynchronous (with several devices call it for all first), then pack, which waits for what was measured. */
+/* `raw` begins with view 0; slice s is detector row row0 + s row_step of the filter's fields. Call prepare first, which
+ * is asynchronous (with several devices call it for all of them first), then pack, which waits for the measured
+ * values. */
 qb_status qb__device_pass_prepare(qb__device_pass *pass, qb__queue *queue, const qb__device_rows *raw, unsigned slices,
                                   size_t row0, size_t row_step);
 qb_status qb__device_pass_pack(qb__device_pass *pass, qb__queue *queue, const qb__device_rows *raw, unsigned slices,

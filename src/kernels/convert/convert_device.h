@@ -5,8 +5,8 @@
 #include "base/convert.h"
 #include "device/device.h"
 
-/* Slices of floats on a device are converted to the type of the file before the download: a half or a quarter of the
- * bytes, and the same bits as on the host. */
+/* Converts slices of floats on a device to the type of the file before the download. This halves or quarters the bytes,
+ * and gives the same bits as on the host. */
 typedef struct qb__convert qb__convert;
 
 typedef struct qb__convert_what {
@@ -18,7 +18,7 @@ typedef struct qb__convert_what {
 
 /* Bytes of device memory. */
 size_t qb__convert_bytes(qb_dtype dtype, size_t pixels, size_t slices, bool hidden);
-/* Waits for the queue. */
+/* Create it; waits for the queue. */
 qb_status qb__convert_create(qb__device *device, qb__queue *queue, const qb__convert_what *what, qb__convert **out);
 void qb__convert_destroy(qb__convert *convert); /* NULL-safe */
 /* Convert `slices` from the memory's beginning; then copy some of them to the host, dense. Asynchronous: `host` must

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A scan as arrays, and what its reconstruction from file to file gives. */
+/* A small scan as arrays. With it tests compare a reconstruction from arrays with the same one from files. */
 #ifndef QB_TESTS_ARRAYS_H
 #define QB_TESTS_ARRAYS_H
 
@@ -12,10 +12,11 @@ enum { VIEWS = 60, ROWS = 5, COLUMNS = 48, PIXELS = VIEWS * ROWS * COLUMNS };
 
 static char folder[] = "/tmp/qb-tensor-XXXXXX";
 static double angles[VIEWS];
-static float lines[PIXELS];     /* [view][row][column] of a disc of 0.05/mm, pixels of 0.5 mm */
-static uint16_t counts[PIXELS]; /* the same as a detector counts them ... */
-static uint16_t flats[2 * ROWS * COLUMNS], darks[ROWS * COLUMNS]; /* ... with these fields */
-static qb_geometry circle;                                        /* a cone's, of that shape */
+static float lines[PIXELS];     /* [view][row][column]: line integrals of a disc of 0.05/mm. Pixels are 0.5 mm. */
+static uint16_t counts[PIXELS]; /* the same scan as counts of a detector */
+static uint16_t flats[2 * ROWS * COLUMNS], darks[ROWS * COLUMNS]; /* the flats and the dark of `counts` */
+/* geometry of a cone beam with the same views, rows and columns */
+static qb_geometry circle;
 
 static inline char *path_of(const char *name) {
     static char path[96];
@@ -60,7 +61,7 @@ static inline qb_fbp_options fbp_options(void) {
     return options;
 }
 
-/* What the same reconstruction from file to file gives. */
+/* Reconstructs `data` by way of files. `volume` receives the result. */
 static inline void fbp_by_files(const void *data, qb_dtype dtype, bool fields, const char *out_dtype,
                                 qb_array *volume) {
     char scan_path[96], volume_path[96];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prepared and filtered rows in double precision. */
+/* Rows prepared and filtered in double precision. Tests compare devices with them. */
 #ifndef QB_TESTS_FILTER_ORACLE_H
 #define QB_TESTS_FILTER_ORACLE_H
 
@@ -11,7 +11,7 @@
 #include "ops/window.h"
 #include "prep/spectrum.h"
 
-/* roots[k] = exp(-2 pi i k/(count step)) */
+/* A Fourier transform in place. roots[k] is exp(-2 pi i k/(count step)). */
 static void transform(double complex *values, size_t count, const double complex *roots, size_t step) {
     size_t p = 2;
     if (count == 1) return;
@@ -38,7 +38,7 @@ static double *response_of(const trial *t, size_t length) {
     return response;
 }
 
-/* What the CPU puts beyond the row's ends; that has tests of its own. */
+/* The row with its continuation beyond both ends, computed by the CPU's code. That code has tests of its own. */
 static float *continued(const qb__filter_spectrum *filter, const double *line) {
     size_t length = 2 * filter->half, end = filter->left + filter->columns;
     float *samples = test_malloc(length * sizeof *samples);
@@ -71,7 +71,7 @@ static void filter_line(const qb__filter_spectrum *filter, const double *respons
 
 #define ALUMINIUM "al,120,cu:0.5,at:60"
 
-/* What one energy would have measured; beyond -ln 1e-6 the slope of there goes on. */
+/* The line integral that a beam of one energy would have measured. Beyond -ln 1e-6 the slope of that place is kept. */
 static double aluminium(double p) {
     static qb__spectrum s;
     const double END = 14, STEP = 1e-3, THIN = 1e-6;
@@ -82,7 +82,8 @@ static double aluminium(double p) {
     return s.reference * (last + (p - END) * (last - before) / STEP);
 }
 
-/* A row's line integrals in double, bridged, as wide as when filtered, from the very numbers that are clamped in single. */
+/* The line integrals of a row in double. Gaps are bridged and columns are added, as before the filter. Single precision
+ * decides where it clamps, so this starts from the same floats. */
 static void line_of(const trial *t, const scan *s, size_t view, size_t row, const void *raw, double *line) {
     float *numbers = test_malloc(t->columns * sizeof *numbers);
     size_t columns = t->columns;
@@ -102,10 +103,10 @@ static void line_of(const trial *t, const scan *s, size_t view, size_t row, cons
         }
         if (t->quantity != QB_LINE_INTEGRAL) {
             if (t->air) value /= (double)s->air[view];
-            if (value > 1000) value = NAN; /* no beam is so much brighter than its flat, ... */
+            if (value > 1000) value = NAN; /* no beam is so much brighter than its flat */
             line[c] = isfinite(value) ? -log(fmax(value, 1e-6)) : NAN;
         } else {
-            if (fabs(value) > 1e12) value = NAN; /* ... and no object so opaque */
+            if (fabs(value) > 1e12) value = NAN; /* no object is so opaque */
             line[c] = value;
         }
         if (t->hardening == 2) line[c] = aluminium(line[c]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A random trial of filtering rows on a device: its configuration, the measured rows, and the filter of the CPU. */
+/* A random test of filtering rows on a device: the configuration, the measured rows and the filter of the CPU. */
 #ifndef QB_TESTS_FILTER_TRIAL_H
 #define QB_TESTS_FILTER_TRIAL_H
 
@@ -18,21 +18,22 @@ typedef struct trial {
     int hardening; /* 0: none, 1: a polynomial, 2: a table */
     const char *spec;
     qb__filter_method method;
-    size_t raw_pad, out_pad, offset; /* extra elements of strides; bytes */
-    size_t every;                    /* only some of the rows are compared */
+    size_t raw_pad, out_pad, offset; /* extra elements in the strides of input and output; `offset` in bytes */
+    size_t every;                    /* every how many rows one is compared */
     bool share;                      /* each column has a weight */
-    bool share_rows, view_share;     /* these weights differ by detector row; by view */
-    size_t before, after;            /* columns of zeros added to the left and to the right */
-    size_t modes;                    /* principal components of flats that change over the views */
+    /* the weights differ from row to row of the detector; they differ from view to view */
+    bool share_rows, view_share;
+    size_t before, after; /* columns of zeros added to the left and to the right */
+    size_t modes;         /* principal components of flats that change over the views */
 } trial;
 
-/* Columns of a filtered row. */
+/* The number of columns of a filtered row. */
 static size_t width_of(const trial *t) { return t->before + t->columns + t->after; }
 
 typedef struct scan {
     float *dark, *gain, *air, *weights, *share, *view_share, *mode, *drift;
-    void *raw; /* [view1 - view0][slices] rows, raw_pad elements behind each */
-    size_t raw_row, raw_bytes, out_row, out_view, out_bytes; /* strides in elements */
+    void *raw; /* [view1 - view0][slices] rows, with raw_pad elements behind each */
+    size_t raw_row, raw_bytes, out_row, out_view, out_bytes; /* strides in elements; raw_bytes and out_bytes in bytes */
 } scan;
 
 static size_t below(size_t n) { return (size_t)(qb__random_unit(&chance) * (double)n); }
@@ -43,8 +44,8 @@ static float *field(size_t count, double low, double high) {
     return values;
 }
 
-/* Counts of 0..4000, transmissions of about 0..1.3, line integrals of 0..6; a few infinite or NaN
- * where the type can hold them. */
+/* Sets element i of `raw`: counts of 0..4000, transmissions of about 0..1.3 or line integrals of 0..6. A few are
+ * infinite or NaN where the type can hold them. */
 static void put_raw(const trial *t, void *raw, size_t i) {
     static const float odd[] = {NAN, INFINITY, -INFINITY, 0, -1};
     double unit = qb__random_unit(&chance);
@@ -78,11 +79,11 @@ static void make_scan(const trial *t, scan *s) {
     s->mode = field(t->modes * pixels, 0.9, 1.1);
     s->drift = field(t->views * (t->modes + 1), 0, 1);
     for (size_t i = 0; i < t->views * (t->modes + 1); i++)
-        if (below(3) == 0) s->drift[i] = 0; /* of all modes in some views: then what is least */
+        if (below(3) == 0) s->drift[i] = 0; /* in some views all become 0, and then the least allowed flat is used */
     for (size_t i = 0; i < pixels; i++) {
         if (below(30) == 0) s->gain[i] = 0;
     }
-    if (below(3) == 0) memset(s->gain, 0, t->columns * sizeof *s->gain); /* a row all dead */
+    if (below(3) == 0) memset(s->gain, 0, t->columns * sizeof *s->gain); /* a row of dead pixels only */
     s->raw_row = t->columns + t->raw_pad;
     s->raw_bytes = (t->view1 - t->view0) * t->slices * s->raw_row * qb_dtype_size(t->dtype);
     s->raw = test_calloc(s->raw_bytes, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Work that is stopped at the n-th moment at which the library looks whether it should stop. The tests that include this are
- * linked with --wrap for qb__cancelled and qb__check_cancel, so that n is exact and no clock is in it. */
+/* Work is stopped at the n-th moment at which the library asks whether it should stop. Tests that include this are
+ * linked with --wrap for qb__cancelled and qb__check_cancel. So n is exact and no clock is involved. */
 #ifndef QB_TESTS_INTERRUPTED_H
 #define QB_TESTS_INTERRUPTED_H
 
@@ -12,11 +12,12 @@
 #include "quickbeam/simulate.h"
 
 #ifndef MOMENTS
-#define MOMENTS 16 /* at which each of them is stopped, spread over all */
+#define MOMENTS 16 /* how many moments are tried for each job, spread over the whole run */
 #endif
 
 static volatile sig_atomic_t stop;
-static atomic_long looks, moment; /* so far; the one at which to stop, 0 = never */
+/* how often the library has asked so far; at which question the job is stopped, 0 = never */
+static atomic_long looks, moment;
 
 static void look(const qb_env *env) {
     if (!env || env->cancel != &stop) return;
@@ -46,9 +47,9 @@ typedef qb_status plan_in_geometry(qb_scan *scan, const qb_geometry *geometry, c
                                    const void *options, const qb_output_options *output, const qb_env *env,
                                    qb_job **job);
 
-/* A method, what it reads from the folder, and what is set of its options. */
+/* A method, the files of the folder that it reads, and the options that are set. */
 typedef struct job_case {
-    const char *name, *scan, *geometry; /* geometry NULL: a parallel beam */
+    const char *name, *scan, *geometry; /* geometry: NULL for a parallel beam */
     plan_in_geometry *plan;
     const qb_param *params;
     const char *set[SETTINGS][2];
@@ -119,7 +120,7 @@ static qb_status mbir(qb_scan *scan, const qb_geometry *geometry, const qb_prep_
     return qb_mbir_plan(scan, geometry, prep, options, output, "mbir", env, job);
 }
 
-/* The n-th look stops it. How many there were. */
+/* Runs the job and stops it when the library asks for the n-th time. `seen` receives how often it asked. */
 static qb_status run_until(long n, const job_case *c, const char *device, const char *out, bool resume, long *seen) {
     stop = 0;
     atomic_store(&looks, 0);
@@ -139,7 +140,8 @@ static void check_same(const char *out, const char *whole) {
     remove(out);
 }
 
-/* Stopped there, it says so and leaves no file; what it kept, another run goes on with to the same bits. */
+/* Stops the job at question n. It must return QB_CANCELLED and leave no output file. A second run, which goes on from
+ * the checkpoint where there is one, must then give the same bits as `whole`. */
 static void stop_at(long n, const job_case *c, const char *device, const char *whole) {
     char out[512];
     strcpy(out, in_folder("out.npy"));
@@ -152,7 +154,7 @@ static void stop_at(long n, const job_case *c, const char *device, const char *w
     check_same(out, whole);
 }
 
-/* Stopped again and again. */
+/* Stops the job again and again, each time after `each` questions, and resumes it every time. */
 static void stop_often(long each, const job_case *c, const char *device, const char *whole) {
     enum { MOST = 40 };
     char out[512];
@@ -187,7 +189,7 @@ static void make_scan(const char *name, const char *const set[][2]) {
     qb_params_clear(qb_simulate_params, &options);
 }
 
-/* A parallel beam of 35 slices, a cone, and a fan of two rows. */
+/* Simulates a parallel beam of 35 slices, a cone beam, and a fan beam of one row. */
 static int make_scans(void **state) {
     if (make_folder(state) != 0) return -1;
     const char *const parallel[][2] = {{"detector", "24,35"}, {"views", "16"}, {"pixel-size", "1"}, {NULL, NULL}};

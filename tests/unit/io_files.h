@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A folder for a test's files, and arrays to put into them. */
+/* A folder for the files of a test, and arrays to put into them. */
 #ifndef QB_TESTS_IO_FILES_H
 #define QB_TESTS_IO_FILES_H
 
@@ -30,7 +30,7 @@ static inline int drop_folder(void **state) {
     return nftw(test_folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A name in the folder; good for the next eight calls. */
+/* The path of a name in the folder. It stays valid for the next seven calls. */
 static inline const char *in_folder(const char *name) {
     static char names[8][512];
     static int next;
@@ -66,7 +66,7 @@ static inline qb_stack small_stack(qb_dtype dtype) {
                       .description = "a test"};
 }
 
-/* Write a whole stack in one go. */
+/* Writes a whole stack at once. */
 static inline qb_status put_stack(const char *path, const qb_stack *stack, const void *data) {
     qb_writer *writer;
     qb_status status = qb_writer_create(path, stack, &writer);
@@ -77,7 +77,7 @@ static inline qb_status put_stack(const char *path, const qb_stack *stack, const
     return status;
 }
 
-/* The files of a folder as they are now. */
+/* Functions that write, read and change the files of a folder. */
 static inline void put_file(const char *path, const void *bytes, size_t count) {
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
@@ -99,7 +99,7 @@ static inline char *get_file(const char *path, size_t *count) {
     return bytes;
 }
 
-/* Skip, saying so, what this build has not got. */
+/* False where this build cannot write such a file. It then prints that this part is skipped. */
 static inline bool can_write(const char *path, const qb_stack *stack) {
     qb_writer *writer;
     qb_status status = qb_writer_create(path, stack, &writer);

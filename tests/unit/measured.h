@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths of measured scans: QB_DATA, else the folder that this build was told. */
+/* Paths of measured scans. They lie in the folder that QB_DATA names, or else in the folder that this build was
+ * given. */
 #ifndef QB_TESTS_MEASURED_H
 #define QB_TESTS_MEASURED_H
 
@@ -7,7 +8,7 @@
 
 #include "check.h"
 
-/* One of four static buffers in turn. */
+/* The path of a file of the data folder. It is one of four static buffers, used in turn. */
 static const char *measured(const char *name) {
     static char paths[4][1024];
     static int next;
@@ -17,7 +18,7 @@ static const char *measured(const char *name) {
     return path;
 }
 
-/* For what is made, not measured: skips the test, by name, where Python could not make it. */
+/* For files that a script makes. Skips the test, and names the file, where Python could not make it. */
 static void needs(const char *name) {
     if (access(measured(name), R_OK) == 0) return;
     print_message("%s has not been made (tests/data/more.py)\n", name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that run on every device of the machine, one after the other. */
+/* Tests that run on every device of the machine, one device after another. */
 #ifndef QB_TESTS_ON_DEVICES_H
 #define QB_TESTS_ON_DEVICES_H
 
@@ -10,13 +10,13 @@
 #include "check.h"
 #include "device/device.h"
 
-/* The one under test, a queue of its, and random numbers of its own. */
+/* The device under test, one of its queues, and its own stream of random numbers. */
 static qb__device *device;
 static qb__queue *queue;
 static qb__random chance;
 
-/* Runs group(spec), which returns how many of its tests failed, on all devices or on `only`. A
- * test's exit code: 77 (skipped) where there is no device. */
+/* Calls group(spec) on every device, or only on device `only`. group() returns how many of its tests failed. The result
+ * is the exit code of a test: 77 (skipped) where there is no device. */
 static int on_devices(const char *only, int (*group)(const char *spec)) {
     const qb__device_info *list;
     size_t count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A small random volume, the cost of the prior on it in double, and its differences: what a step's slopes must be. */
+/* A small random volume and the cost of the prior on it in double. Differences of that cost give the slopes that a step
+ * must have. */
 #ifndef QB_TESTS_PRIOR_TRUTH_H
 #define QB_TESTS_PRIOR_TRUTH_H
 
@@ -49,15 +50,15 @@ static double rho_far(const qb__icd_prior *o, double u) {
     return pow(u, o->p) / o->p * r / (1 + r);
 }
 
-/* By differences of rho; below a thousandth of sigma it goes on as the parabola that it is there. */
+/* The slope of rho, by differences. Below a thousandth of sigma rho is taken as a parabola. */
 static double rho_slope(const qb__icd_prior *o, double d) {
     const double u = fmax(fabs(d) / o->sigma, 1e-3), h = 1e-4 * u;
     const double slope = (rho_far(o, u + h) - rho_far(o, u - h)) / (2 * h);
     return slope / u * d / (o->sigma * o->sigma);
 }
 
-/* Of voxel i: the cost's slope, and twice the sum of b rho'(d) / d, as sums over the voxels beside it. `scale`: the sizes of what is
- * summed, as errors are measured against them. */
+/* The slope of the cost at voxel i, and twice the sum of b rho'(d) / d over its neighbours. `scale` is the sum of the
+ * magnitudes that were added, because errors are measured against it. */
 static void slopes_of(const trial *t, size_t i, double *slope, double *curve, double *scale) {
     const long nx = (long)t->n[0], ny = (long)t->n[1], nz = (long)t->n[2];
     const long x = (long)i % nx, y = (long)i / nx % ny, z = (long)i / nx / ny;
@@ -86,7 +87,7 @@ static void slopes_of(const trial *t, size_t i, double *slope, double *curve, do
     }
 }
 
-/* Floats' logarithms and powers are right to some 1e-6. */
+/* Logarithms and powers of floats are right to about 1e-6. */
 static void check_slopes(const trial *t, const float *slope, const float *curve) {
     for (size_t i = 0; i < t->count; i++) {
         double want, bent, scale;
@@ -96,7 +97,8 @@ static void check_slopes(const trial *t, const float *slope, const float *curve)
     }
 }
 
-/* What a step comes to; a voxel without curvature of the data stays. */
+/* Checks the volume after a step, and how far its cost falls. A voxel where the data have no curvature keeps its
+ * value. */
 static void check_step(const trial *t, const float *next, bool nonneg, double fall) {
     double sum = 0;
     for (size_t i = 0; i < t->count; i++) {

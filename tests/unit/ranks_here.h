@@ -2,7 +2,7 @@
 #ifndef QB_TESTS_RANKS_HERE_H
 #define QB_TESTS_RANKS_HERE_H
 
-/* Ranks without MPI: threads of this process that share a job, each with a comm of its own. */
+/* Ranks without MPI. They are threads of this process that share a job. Each has a comm of its own. */
 #include "check.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 enum { MOST = 6 };
 
-/* Ranks that meet: all, or a part of them. */
+/* A set of ranks that meet: all of them, or a part. */
 typedef struct group {
     pthread_barrier_t all;
     const void *given[MOST];
@@ -25,11 +25,11 @@ typedef struct group {
 enum { GROUPS = 4 * MOST };
 
 static struct {
-    group group[GROUPS]; /* the first is all of them */
+    group group[GROUPS]; /* group[0] holds all ranks */
     int groups;
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    const void *mail[MOST]; /* of each rank for rank 0 */
+    const void *mail[MOST]; /* what each rank sends to rank 0 */
     _Atomic int warnings[MOST];
     int count;
 } world = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
@@ -67,7 +67,7 @@ static bool exchange(qb__comm *comm, const qb__comm_part *out, const qb__comm_pa
     return good;
 }
 
-/* The first of each colour makes the group. */
+/* Splits the ranks by colour. The first rank of each colour makes the group. */
 static bool split(qb__comm *comm, int colour, qb__comm *part) {
     int colours[MOST];
     group *made = NULL, *all[MOST];
@@ -162,7 +162,8 @@ static void *run_rank(void *own) {
     return NULL;
 }
 
-/* All must come back with the same; returns that, the words in `words`. Who waits for ever is ended by an alarm. */
+/* Runs `work` on all ranks. All must return the same status, which this returns too, with the words in `words`. An
+ * alarm ends a test whose ranks wait for ever. */
 static qb_status together(int count, rank_work *work, void *context, char words[1024]) {
     rank all[MOST];
     memset(&world.warnings, 0, sizeof world.warnings);

@@ -8,8 +8,8 @@
 enum { VIEWS = 12, COLUMNS = 320 };
 static float profile[VIEWS * COLUMNS];
 
-/* The shadow of a disc whose centre circles at `orbit` columns around the middle, in a beam that
- * loses a tenth over the scan, with relative noise. */
+/* Fills the profile with the shadow of a disc. Its centre circles at `orbit` columns around the middle. The beam loses
+ * a tenth over the scan, and the noise is relative. */
 static void footprint(double radius, double orbit, double depth, float noise, float beam) {
     qb__noise(profile, VIEWS * COLUMNS, 11);
     for (int v = 0; v < VIEWS; v++) {
@@ -27,9 +27,9 @@ static bool find(bool transmission, qb__air_region *region) {
     return qb__air_find(profile, VIEWS, COLUMNS, transmission, region);
 }
 
-/* True when x0..x1 touches no shadow and is at least half of what there is. */
+/* Checks that both ranges touch no shadow and hold at least half of the free columns. */
 static void expect_sides(double radius, double orbit, const qb__air_region *region) {
-    double open = 0.5 * COLUMNS - orbit - radius; /* columns free in all views, each side */
+    double open = 0.5 * COLUMNS - orbit - radius; /* columns that are free in all views, on each side */
     if (region->ranges != 2) fail_msg("%d ranges, %zu:%zu", region->ranges, region->x0[0], region->x1[0]);
     assert_true(region->x0[0] == 0 && region->x1[1] == COLUMNS);
     double left = (double)region->x1[0], right = (double)(COLUMNS - region->x0[1]);
@@ -46,13 +46,13 @@ static void margins_are_found(void **state) {
         footprint(90, 20, depths[i / 4], noises[i % 4], 1);
         assert_true(find(true, &region));
         expect_sides(90, 20, &region);
-        footprint(90, 20, depths[i / 4], noises[i % 4], 40000); /* counts */
+        footprint(90, 20, depths[i / 4], noises[i % 4], 40000); /* the same in counts */
         assert_true(find(false, &region));
         expect_sides(90, 20, &region);
     }
 }
 
-/* A beam a third dimmer than its flats, brighter inwards at one side and tilting over the scan. */
+/* The beam is a third dimmer than its flats. It is brighter inwards on one side and tilts over the scan. */
 static void uneven_beams_are_found(void **state) {
     (void)state;
     qb__air_region region = {0};
@@ -69,7 +69,7 @@ static void one_side_is_enough(void **state) {
     (void)state;
     qb__air_region region = {0};
     footprint(100, 10, 1, 0.002f, 1);
-    for (int v = 0; v < VIEWS; v++) /* a clamp at the left */
+    for (int v = 0; v < VIEWS; v++) /* a clamp covers the left side */
         for (int x = 0; x < 40; x++) profile[v * COLUMNS + x] *= 0.05f;
     assert_true(find(true, &region));
     assert_int_equal(region.ranges, 1);
@@ -89,14 +89,15 @@ static void covered_detectors_have_none(void **state) {
     (void)state;
     qb__air_region region = {0};
     const double radii[] = {165, 200, 400, 3000};
-    /* the last one only when thick: thin and even, it could be a dimmer beam */
+    /* The last radius is tried only with a thick disc. A thin one is so even that it could be a dimmer beam. */
     for (int i = 0; i < 7; i++) {
         footprint(radii[i / 2], 0, i % 2 ? 0.5 : 3, 0.002f, 1);
         if (find(true, &region)) fail_msg("radius %g: %zu columns", radii[i / 2], region.x1[0]);
     }
-    footprint(150, 30, 1, 0.002f, 1); /* sweeps over both edges, but not at once */
+    footprint(150, 30, 1, 0.002f, 1); /* the disc covers both edges, but never at once */
     assert_false(find(true, &region));
-    footprint(90, 20, 1, 0.002f, 40000); /* counts: something dark and even before all of a view, its margins too */
+    /* In counts: something dark and even stands before the whole of one view, the margins included. */
+    footprint(90, 20, 1, 0.002f, 40000);
     for (size_t x = 0; x < COLUMNS; x++) profile[3 * COLUMNS + x] *= 0.5f;
     assert_false(find(false, &region));
     for (size_t i = 0; i < VIEWS * COLUMNS; i++) profile[i] = NAN;
@@ -131,7 +132,7 @@ static void medians(void **state) {
     float values[300], sorted[300];
     for (size_t n = 1; n <= 300; n++) {
         qb__noise(values, n, n);
-        for (size_t i = 0; i < n; i++) /* with many equal values too */
+        for (size_t i = 0; i < n; i++) /* many values are equal */
             if (n % 3 == 0) values[i] = rintf(values[i] * 3);
         memcpy(sorted, values, n * sizeof *values);
         qsort(sorted, n, sizeof *sorted, ascending);

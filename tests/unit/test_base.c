@@ -40,11 +40,12 @@ static void details(void **state) {
     qb__fail_in(QB_IO, "while %s", "reading");
     assert_string_equal(qb_detail(), "while reading: file 7");
     qb__fail(QB_BAD_INPUT, "a file says \x1b[2J\r\n\x7f\xc2\x9b"
-                           "1m"); /* to terminals without its controls */
+                           "1m"); /* a terminal gets the text without its control characters */
     assert_string_equal(qb_detail(), "a file says  [2J     1m");
 }
 
-/* What is said to be needed is more than was given, and more than a process needs that holds 2 % or 400 KiB more next time. */
+/* The memory that a message names is more than was given. It is also enough for a process that holds 2 % or 400 KiB
+ * more next time. */
 static void named_memory_is_enough(void **state) {
     (void)state;
     const qb_env given = {.max_ram = 1};
@@ -57,13 +58,13 @@ static void named_memory_is_enough(void **state) {
         assert_true(named < need + fmax(0.04 * need, 6e5) + 1.05e5);
     }
     qb__fail_ram(NULL, 1e6, 2e6,
-                 "this needs"); /* nobody gave a --max-ram: it names the limit, whichever that is here */
+                 "this needs"); /* without --max-ram the message names the limit, whichever it is on this machine */
     assert_null(strstr(qb_detail(), "--max-ram"));
     assert_non_null(strstr(qb_detail(), "3/4 of what "));
     assert_non_null(strstr(qb_detail(), " is too small: this needs"));
 }
 
-/* Where there was no memory for the names of all that is read, nothing is known to be no input. */
+/* When no memory is left for the names of all inputs, no file is known to be no input. */
 static void names_of_inputs_are_whole(void **state) {
     (void)state;
     struct stat about;
@@ -93,8 +94,8 @@ static void allocation(void **state) {
     qb__free(large);
     assert_status(qb__alloc(SIZE_MAX / 2, 3, &none), QB_NO_MEMORY);
     assert_null(none);
-    for (size_t less = 0; less < 256; less += 16) /* with what is put before and behind it beyond the largest */
-        assert_status(qb__alloc(SIZE_MAX - less, 1, &none), QB_NO_MEMORY);
+    /* with the bytes in front of and behind it the block exceeds the largest size */
+    for (size_t less = 0; less < 256; less += 16) assert_status(qb__alloc(SIZE_MAX - less, 1, &none), QB_NO_MEMORY);
     qb__fail_allocation(2);
     assert_ok(qb__alloc(1, 1, &small));
     assert_status(qb__alloc(1, 1, &none), QB_NO_MEMORY);
@@ -104,7 +105,7 @@ static void allocation(void **state) {
     assert_true(qb__mul(1 << 20, 1 << 20, 4, &product));
 }
 
-/* All 65,536 halves survive the way to float and back; floats round to the nearest. */
+/* All 65,536 halves are converted to float and back unchanged. Floats are rounded to the nearest half. */
 static void put(const char *folder, const char *name, const char *text) {
     char path[64];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -114,7 +115,7 @@ static void put(const char *folder, const char *name, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* File pages that give way are room, others are not. */
+/* Pages of files that the kernel may drop count as free memory. Other pages do not. */
 static void cgroup(void **state) {
     (void)state;
     char folder[] = "/tmp/qb-cgroup-XXXXXX", path[64];
@@ -126,7 +127,8 @@ static void cgroup(void **state) {
     assert_int_equal(qb__cgroup_room(folder), 100000);
     put(folder, "memory.stat", "anon 100\nfile 700000\nactive_file 9\ninactive_file 600000\n");
     assert_int_equal(qb__cgroup_room(folder), 700000);
-    put(folder, "memory.current", "500000\n"); /* read a moment apart, they need not fit */
+    /* the two files are read at slightly different times, so their numbers may not agree */
+    put(folder, "memory.current", "500000\n");
     assert_int_equal(qb__cgroup_room(folder), 1000000);
     put(folder, "memory.stat", "anon 100\n");
     put(folder, "memory.current", "1000100\n");
@@ -140,7 +142,7 @@ static void cgroup(void **state) {
     rmdir(folder);
 }
 
-/* The least of all groups around, of both versions. */
+/* The smallest limit of all enclosing groups counts, in both versions of cgroups. */
 static void cgroups(void **state) {
     (void)state;
     char top[] = "/tmp/qb-cgroups-XXXXXX", folder[128], list[128], command[160];
@@ -174,7 +176,7 @@ static void cgroups(void **state) {
     assert_int_equal(system(command), 0);
 }
 
-/* ulimit -v counts: a child of 300 MiB of addresses has less than that. */
+/* The limit of ulimit -v counts: a child that may use 300 MiB of addresses sees less than that. */
 static void address_limit(void **state) {
     (void)state;
     pid_t child = fork();
@@ -206,7 +208,7 @@ static void halves(void **state) {
     float one_and = 1.0f + 0x1p-11f, above = 1.0f + 0x1.1p-11f, huge = 65520.0f;
     uint16_t half;
     qb__float_to_half(&one_and, 1, &half);
-    assert_int_equal(half, 0x3c00); /* a tie goes to even */
+    assert_int_equal(half, 0x3c00); /* a tie is rounded to even */
     qb__float_to_half(&above, 1, &half);
     assert_int_equal(half, 0x3c01);
     qb__float_to_half(&huge, 1, &half);
@@ -265,7 +267,7 @@ static qb_status set(sample *s, const char *name, const char *value) {
 static void parameters(void **state) {
     (void)state;
     sample s, copy;
-    memset(&s, 0x5a, sizeof s); /* unset means zero, whatever was there */
+    memset(&s, 0x5a, sizeof s); /* fields that are not set become zero, whatever they held */
     char text[64];
     assert_ok(qb_params_init(table, &s));
     assert_int_equal(s.whole, 3);
@@ -290,7 +292,7 @@ static void parameters(void **state) {
                             {"bytes", "-1"},   {"beam", "unknown"}, {"dtype", "int8"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_status(set(&s, bad[i][0], bad[i][1]), QB_BAD_ARGUMENT);
-    /* Whatever a field holds, its text sets an equal one. */
+    /* The text of every field sets an equal field. */
     assert_ok(qb_params_copy(table, &s, &copy));
     for (const qb_param *row = table; row->name; row++) {
         assert_true(qb_param_get(row, &s, text, sizeof text));
@@ -304,7 +306,7 @@ static void parameters(void **state) {
     assert_null(s.text);
 }
 
-/* A struct of options as it first was, and as it became: `more` and `word` were added. */
+/* A struct of options in its first version, and in its second, where `more` and `word` were added. */
 typedef struct options_1 {
     size_t struct_size;
     int whole;
@@ -327,8 +329,8 @@ static const qb_param table_2[] = {
     {.offset = sizeof(options_2), .min = (double)sizeof(options_1)},
 };
 
-/* A program compiled with the first struct, and a library that has the second: nothing behind the
- * program's struct is touched, and what it does not have is at its default. */
+/* A program was compiled with the first struct and runs with a library that has the second. Nothing behind the
+ * program's struct may be touched. Fields that it lacks have their defaults. */
 static void older_programs_work_with_newer_libraries(void **state) {
     (void)state;
     struct {
@@ -358,7 +360,7 @@ static void older_programs_work_with_newer_libraries(void **state) {
     assert_string_equal(seen.word, "new");
     qb_params_clear(table_2, &program.own);
     assert_memory_equal(program.beyond, untouched, sizeof untouched);
-    /* Zeroed by hand: the fields of the first version, texts at their defaults; none: all defaults. */
+    /* A struct zeroed by hand: its fields are kept and texts take their defaults. A NULL struct gives all defaults. */
     options_1 zeroed = {.whole = 2};
     assert_ok(qb__params_view(table_2, &zeroed, &seen));
     assert_true(seen.whole == 2 && strcmp(seen.text, "hello") == 0 && seen.more == 0.5);
@@ -367,7 +369,7 @@ static void older_programs_work_with_newer_libraries(void **state) {
     assert_int_equal(qb_params_size(table_2), sizeof seen);
 }
 
-/* The other way round: what this library does not know must not be set. */
+/* The opposite case: the program's struct is newer. Fields that this library does not know must not be set. */
 static void newer_programs_are_told(void **state) {
     (void)state;
     struct {
@@ -382,9 +384,9 @@ static void newer_programs_are_told(void **state) {
     assert_status(qb_params_copy(table_2, &program, &seen), QB_UNSUPPORTED);
     assert_null(seen.text);
     qb_params_clear(table_2, &program);
-    memset(&program, 0x5a, sizeof program); /* never filled */
+    memset(&program, 0x5a, sizeof program); /* the struct was never filled */
     assert_status(qb__params_view(table_2, &program, &seen), QB_BAD_ARGUMENT);
-    void *untyped = &program; /* whose size the compiler cannot know */
+    void *untyped = &program; /* the compiler cannot know the size behind this pointer */
     assert_status((qb_params_init)(table_2, untyped, 1), QB_BAD_ARGUMENT);
 }
 
@@ -424,8 +426,8 @@ static void pool(void **state) {
     }
 }
 
-/* Infinities, zeros of both signs, many equal ones, any number of them. */
-/* Any place, one after the other in the same array, and the middle. */
+/* Values with infinities, zeros of both signs and many equal ones, in arrays of any length. */
+/* Selects every place, one after another, in the same array, and the middle. */
 static void selection_agrees(float *values, const float *sorted, size_t n) {
     const size_t places[] = {n / 2, 0, n ? n - 1 : 0, n / 20, n - n / 20 - (n > 0)};
     if (!n) return;
@@ -435,7 +437,8 @@ static void selection_agrees(float *values, const float *sorted, size_t n) {
         for (size_t i = 0; i < n; i++) assert_true(i < at ? values[i] <= sorted[at] : values[i] >= sorted[at]);
     }
     const double middle = qb__float_median(values, n), other = (double)sorted[(n - 1) / 2];
-    assert_true(middle == 0.5 * (other + (double)sorted[n / 2]) || isnan(middle)); /* of both infinities */
+    /* the mean of both infinities is no number */
+    assert_true(middle == 0.5 * (other + (double)sorted[n / 2]) || isnan(middle));
 }
 
 static void sorting(void **state) {
@@ -458,7 +461,7 @@ static void sorting(void **state) {
             memcpy(want, values, sizeof want);
             qb__sort_floats(want, n);
             qb__sort_floats_with(values, n, scratch);
-            qb__sort(wide, n); /* another way to the same order */
+            qb__sort(wide, n); /* another function that must give the same order */
             selection_agrees(picked, want, n);
             for (size_t i = 0; i < n; i++) {
                 assert_true(values[i] == want[i] && wide[i] == (double)want[i]);

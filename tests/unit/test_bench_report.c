@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The least that a run could have taken, from its report. */
+/* The shortest time that a run could have taken, computed from its report. */
 #include "check.h"
 
 #include "bench/bench_parts.h"
@@ -27,7 +27,7 @@ static double bound(const timed *stages, int count, double threads) {
     return seconds;
 }
 
-/* Busy is also who waits for another stage's threads: it counts for nothing on the CPU. */
+/* Time in which a stage waits for threads of another stage counts as busy. On the CPU the bound must ignore it. */
 static void test_cpu(void **state) {
     (void)state;
     const timed shared[] = {{"read", 1, 9}, {"filter", 8, 9}, {"back-project", 16, 9}};
@@ -45,7 +45,7 @@ static void test_device(void **state) {
     assert_float_equal(bound(stages, 5, 8), 7, 0);
     stages[0].cpu = stages[0].busy = 8; /* a slow reader */
     assert_float_equal(bound(stages, 5, 8), 8, 0);
-    stages[4] = (timed){"write", 24, 3}; /* of a file a thread at once */
+    stages[4] = (timed){"write", 24, 3}; /* a writer that writes several files at once, one per thread */
     assert_float_equal(bound(stages, 5, 8), 8, 0);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of a circle add up the same bits whatever rows their window holds, and however the slices are cut. */
+/* Kernels of a circular cone beam give the same bits whatever rows their window holds and however the slices are
+ * cut. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -15,7 +16,8 @@ static const qb__variant *usable(const qb__bp_cone_variant *v, const qb__bp_cone
     return v->layers && (head->features & ~qb__cpu_features()) == 0 && !head->unusable(NULL, p, NULL) ? head : NULL;
 }
 
-/* One view; slices fall onto the middle of a tall detector, where a mirror lies, or far away from it. */
+/* Makes the matrix of one view. The slices fall onto the middle of a tall detector, where the mirror plane lies, or far
+ * from it. */
 static void make_matrix(int view, bool mirrored, double m[12]) {
     const double w = 1 + 0.001 * view, middle = (ROWS - 1) / 2.0;
     memset(m, 0, 12 * sizeof *m);
@@ -27,7 +29,7 @@ static void make_matrix(int view, bool mirrored, double m[12]) {
         m[7] = middle * m[11] - m[6] * (NZ - 1) / 2.0;
     } else {
         const double place =
-            131045.1 + view; /* 32 cells more are beyond a power of two: were they added, they would round it */
+            131045.1 + view; /* 32 cells more pass a power of two: adding them would round the number */
         m[4] = place * m[8] + 0.0137, m[5] = place * m[9] + 0.0091;
         m[7] = place * m[11];
     }
@@ -51,7 +53,7 @@ static void check_same(const float *a, const float *b, size_t z0, size_t z1) {
     assert_memory_equal(a + z0 * slice, b + z0 * slice, (z1 - z0) * slice * sizeof *a);
 }
 
-/* All rows, just those needed; one brick, bricks of a chunk from `edge` on. */
+/* Compares a window of all rows with one of only the needed rows, and one brick with bricks that are cut at `edge`. */
 static void check_view(bench *b, size_t z0, size_t z1, const size_t *edge, int edges, float *one, float *other) {
     const size_t voxels = (size_t)NX * NY * NZ;
     const qb__bp_cone_window all = {0, ROWS}, few = qb__bp_cone_rows(&b->problem, z0, z1);
@@ -65,7 +67,7 @@ static void check_view(bench *b, size_t z0, size_t z1, const size_t *edge, int e
     for (int i = 0; i + 1 < edges; i++) back_project(b, few, edge[i], edge[i + 1], other);
     check_same(one, other, z0, z1);
     for (size_t i = z0 * NX * NY; i < z1 * NX * NY; i++) sum += fabs((double)one[i]);
-    assert_true(sum > 0); /* they do meet pixels */
+    assert_true(sum > 0); /* the voxels do meet pixels */
 }
 
 static void check_variant(const qb__bp_cone_variant *variant, bool mirrored, float *one, float *other, float *image) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The geometry of the tensor kernel, followed by hand as the kernel does it: every pixel of a group
- * gets its weights at the right columns, and never asks for a column outside the window. */
+/* Follows the geometry of the tensor kernel by hand. Every pixel of a group must get its weights at the right columns.
+ * No column outside the window may be read. */
 #include "check.h"
 
 #include "base/half.h"
@@ -44,7 +44,7 @@ static void shapes_are_halves(void **state) {
     }
 }
 
-/* From the table: distance of a slot's pixel from column k of strip 0. */
+/* The distance of a slot's pixel from column k of strip 0, from the table. */
 static double offset_of(size_t view, int bins, int slot, int k, bool split) {
     const size_t lane = (size_t)(slot % 8) * 4 + (size_t)k % 8 / 2;
     const size_t block = view * (size_t)bins / 8 + (size_t)k / 8;
@@ -57,8 +57,8 @@ static double offset_of(size_t view, int bins, int slot, int k, bool split) {
     return q[slot / 8] - k % 2;
 }
 
-/* One strip of the 8x8 pixels at (x, y): the sum over its columns of weight and of weight times
- * column must be 1 and h for every pixel. */
+/* Follows one strip of the 8x8 pixels at (x, y). For every pixel the sum over its columns of weight must be 1, and the
+ * sum of weight times column must be h. */
 static void follow(const qb__tensor_view *view, size_t at, int bins, int rows_max, bool split, double x0, double y0,
                    int wx, int wy, int strip) {
     uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP];
@@ -98,7 +98,7 @@ static void check(double pixel, int expected, bool split) {
     int seen[VIEWS] = {0};
     for (size_t v = 0; v < count; v++) {
         assert_int_equal(views[v].shape, views[v / STEP * STEP].shape);
-        if (views[v].h0 <= -1e8) continue; /* fills up */
+        if (views[v].h0 <= -1e8) continue; /* only fills up the group */
         seen[views[v].row]++;
         for (int i = 0; i < 4; i++) {
             const double x = floor(300 * uniform()), y = floor(200 * uniform());
@@ -126,7 +126,7 @@ static void too_large_pixels(void **state) {
     assert_int_equal(qb__tensor_bins(&problem, &rows), 0);
 }
 
-/* Bytes grow with the columns; more than there can be are the most, and others can be added. */
+/* The bytes grow with the columns. Where they exceed the largest number they stay at it, and more can be added. */
 static void packed_bytes_beyond_numbers(void **state) {
     (void)state;
     const int values[] = {1, 4, 4, 1};

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Work that is no pipeline stops, too, when it is told to, and leaves nothing: simulations, their truth, sweeps. */
+/* Work that is no pipeline also stops when it is told to, and leaves nothing: simulations, their truth, and sweeps. */
 #include "io_files.h"
 #include "quickbeam/quickbeam.h"
 #include "quickbeam/simulate.h"
 #include "recon/sweep.h"
 
-/* Stops what it hears `stage` of, once all but `left` units of that are done. */
+/* Listens to the progress of `stage` and stops the work when only `left` of its units remain. */
 typedef struct stopper {
     volatile sig_atomic_t stop;
     const char *stage;
     uint64_t left;
-    int after; /* calls since then */
+    int after; /* calls since the stop */
 } stopper;
 
 static void note(void *user, const char *what, uint64_t done, uint64_t total) {
@@ -84,7 +84,7 @@ static void sweeps(void **state) {
     qb_scan_close(scan);
 }
 
-/* Rings are sought in blocks of rows; the one that is told of before the stop is the last. */
+/* Rings are removed in blocks of rows. The block that was reported before the stop is the last one. */
 static void rings(void **state) {
     (void)state;
     enum { VIEWS = 16, ROWS = 40, COLUMNS = 16 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The finders of the rotation axis on discs, whose line integrals are known, and the way their
- * answers are combined. */
+/* The finders of the rotation axis on discs, whose line integrals are known. Also the way in which their answers are
+ * combined. */
 #include "check.h"
 
 #include "base/memory.h"
@@ -13,7 +13,7 @@ static const double pi = 3.14159265358979323846;
 enum { COLUMNS = 256, VIEWS = 180 };
 
 typedef struct disc {
-    double x, y, radius, value; /* lengths in units of half the object */
+    double x, y, radius, value; /* lengths in units of half the object's width */
 } disc;
 
 /* A plate with holes and inclusions, no two alike. */
@@ -25,8 +25,8 @@ enum { PLATE = sizeof plate / sizeof plate[0] };
 
 typedef struct scan {
     size_t views, rows;
-    double angles[2 * VIEWS], turn, axis, radius, noise; /* radius: half the object, in columns */
-    double ring;                                         /* of every ninth column, in line integral */
+    double angles[2 * VIEWS], turn, axis, radius, noise; /* radius: half the width of the object, in columns */
+    double ring;                                         /* what is added to every ninth column, in line integrals */
     bool empty;
     float *sinograms;
 } scan;
@@ -48,7 +48,7 @@ static double chord(const scan *s, double angle, double column) {
     return sum;
 }
 
-/* Fills in the angles, unless the caller has, and the sinograms: each the mean over its pixel. */
+/* Fills in the sinograms, each value the mean over its pixel, and the angles unless the caller has done it. */
 static void make(scan *s) {
     enum { PARTS = 4 };
     uint64_t state = 7;
@@ -184,7 +184,7 @@ static void hopeless(void **state) {
     }
 }
 
-/* The strip that two opposite views share is narrow, and the object wider than the detector. */
+/* Opposite views share only a narrow strip, and the object is wider than the detector. */
 static void overlap_to_one_side(void **state) {
     (void)state;
     static const struct {
@@ -262,12 +262,12 @@ static void agreement_and_dissent(void **state) {
     assert_close(apart.column, 100, 1e-9);
     assert_true(apart.confidence < 0.7);
     assert_non_null(strstr(apart.warning, "disagree"));
-    /* The centre of mass settles a quarrel but cannot win one. */
+    /* Where two finders disagree, the centre of mass decides between them. It cannot win alone. */
     assert_close(combined(100, 0.6, 110, 0.5, 109.5, 0.6).column, 110, 0.2);
     assert_close(combined(100, 0.6, 100.5, 0.6, 120, 0.7).column, 100.25, 0.01);
-    /* Nor can it tie together two that disagree. */
+    /* It cannot join two finders that disagree either. */
     assert_close(combined(101.4, 0.8, 100, 0.9, 100.7, 0.7).column, 100, 0.1);
-    /* Two that are unsure but name the same pixel are not there by chance. */
+    /* Two unsure finders that name the same pixel did not meet there by chance. */
     assert_true(combined(100, 0.01, 100.3, 0, NAN, 0).confidence > 0.4);
     assert_true(combined(100, 0.01, 130, 0.02, NAN, 0).confidence < 0.1);
     qb_center_result none = combined(NAN, 0, NAN, 0, NAN, 0);

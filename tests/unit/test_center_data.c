@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The axis of measured scans: those of tests/data, and what more.py there makes of them. */
+/* The axis of measured scans: the scans of tests/data, and what more.py makes of them. */
 #include "measured.h"
 #include "quickbeam/recon.h"
 
 typedef struct job {
     const char *scan, *flats, *darks, *angles; /* files below the data folder */
-    const char *angles_after;                  /* what follows the file's name, or the angles */
+    const char *angles_after;                  /* what follows the name of the angles' file, or the angles themselves */
     qb_image as;
     const char *air, *rows;
     double column;
@@ -52,7 +52,7 @@ static void find(job j) {
     assert_string_equal(found.warning, "");
     assert_in_range(found.count, 3, 4);
     for (int i = 0; i < found.count; i++) {
-        /* Whoever is sure must be right. */
+        /* A finder that is sure must be right. */
         if (found.method[i].confidence > 0.5) assert_close(found.method[i].column, j.column, 1);
     }
     qb_params_clear(qb_prep_params, &prep);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one table of kernels, and the one way of choosing from it. */
+/* The table of kernels and the one function that chooses from it. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static qb__question ask(void) {
                           .accuracy = QB_ACCURACY_FAST};
 }
 
-/* Every row is found by its name alone, says what it is, and can be taken or refused. */
+/* Every row is found by its name alone, describes itself, and can be accepted or refused. */
 static void rows_are_whole(void **state) {
     (void)state;
     const qb__variant *row;
@@ -58,7 +58,7 @@ static void the_fastest_that_serves(void **state) {
     q.accuracy = QB_ACCURACY_HIGH;
     assert_int_equal(qb__choose(&q, &choice), QB_OK);
     assert_int_equal(choice.variant->accuracy, QB_ACCURACY_HIGH);
-    /* One slice: what serves many would fill its lanes with nothing. */
+    /* With one slice, a kernel that serves many slices would fill its lanes with nothing. */
     q.slices = 1;
     qb__choice one, scalar;
     assert_int_equal(qb__choose(&q, &one), QB_OK);
@@ -66,7 +66,7 @@ static void the_fastest_that_serves(void **state) {
     assert_true(one.seconds <= scalar.seconds);
 }
 
-/* With bounds, which those of less accuracy want, all serve; then their class alone is a reason. */
+/* Kernels of less accuracy want bounds. With bounds all kernels serve, and then only the class can rule one out. */
 static void never_less_accurate(void **state) {
     (void)state;
     const float largest[64] = {0};
@@ -89,7 +89,8 @@ static void never_less_accurate(void **state) {
     }
 }
 
-/* A name is taken whatever its class, within its family, or refused with where it belongs. */
+/* A kernel that is named is taken whatever its class, if it belongs to the family. Else the message says where it
+ * belongs. */
 static void names(void **state) {
     (void)state;
     static const struct {
@@ -134,7 +135,7 @@ static void what_none_serves(void **state) {
     assert_null(choice.variant);
 }
 
-/* The table has a row for each kernel of the interpolation, and a reason for each that is left out. */
+/* The answer lists each kernel of the interpolation, with a reason for each one that cannot be used. */
 static void why(void **state) {
     (void)state;
     double matrix[1][12] = {{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The model of the iFDK paper beside what the paper itself reckons with it (section 5.3.3), and the rule for its grid. */
+/* The model of the iFDK paper against the paper's own numbers (section 5.3.3), and the rule for its grid. */
 #include "check.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #define GIB 0x1p30
 
-/* What the paper measured of its machine; what passes in a column is made up. */
+/* The rates that the paper measured on its machine. The rate within a column (allgather) is invented. */
 static const qb__cluster paper = {.read = 64 * GIB,
                                   .write = 28.5 * GIB,
                                   .filter = 1e9,
@@ -27,7 +27,8 @@ static const qb__cluster_problem large = {2048, 2048, 4096, 4096, 4096, 4096};
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-9 * fabs(b); }
 
-/* Sub-volumes of 8 GiB of GPUs of 16: 32 rows make 4096^3, 256 rows 8192^3; fewer have no room, 48 divide otherwise. */
+/* Sub-volumes of 8 GiB fit GPUs of 16 GiB: 32 rows for 4096^3, 256 rows for 8192^3. Fewer rows do not fit, and 48 ranks
+ * divide differently. */
 static void test_rows(void **state) {
     (void)state;
     qb__cluster_problem larger = large;
@@ -38,7 +39,7 @@ static void test_rows(void **state) {
     assert_int_equal(qb__cluster_rows(&paper, &large, 48), 24); /* 10.7 GiB each */
     assert_int_equal(qb__cluster_rows(&paper, &large, 37), 37);
     assert_int_equal(qb__cluster_rows(&paper, &larger, 2048), 256);
-    qb__cluster tight = paper; /* the batch of views counts */
+    qb__cluster tight = paper; /* the batch of views needs memory too */
     tight.memory = 8 * GIB;
     assert_int_equal(qb__cluster_rows(&tight, &large, 64), 64);
     tight.memory = 8.5 * GIB;
@@ -50,20 +51,20 @@ static void test_terms(void **state) {
     const qb__cluster_grid grid = {32, 8, 4};
     const qb__cluster_terms t = qb__cluster_predict(&paper, &large, &grid);
     assert_true(near(t.read, 1));
-    assert_true(near(t.filter, 0x1p34 / 64 / 1e9));               /* 64 nodes */
-    assert_true(near(t.allgather, 4));                            /* 64 GiB / 8 columns */
-    assert_true(near(t.to_device, 4 * 8 / 23.8));                 /* four GPUs' share of two links */
-    assert_true(near(t.backproject, t.to_device + 1024 / 200.0)); /* 2^31 voxels, 512 views */
+    assert_true(near(t.filter, 0x1p34 / 64 / 1e9));               /* 64 nodes filter */
+    assert_true(near(t.allgather, 4));                            /* 64 GiB shared by 8 columns */
+    assert_true(near(t.to_device, 4 * 8 / 23.8));                 /* four GPUs share two links */
+    assert_true(near(t.backproject, t.to_device + 1024 / 200.0)); /* 2^31 voxels and 512 views per GPU */
     assert_true(t.compute == t.backproject);
     assert_true(near(t.transpose, 0.29));
     assert_true(near(t.from_device, 32 / 23.8));
     assert_true(near(t.reduce, 2.7));
-    assert_true(near(t.write, 256 / 28.5)); /* "9.0 s" */
+    assert_true(near(t.write, 256 / 28.5)); /* the paper says "9.0 s" */
     assert_true(near(t.post, t.transpose + t.from_device + t.reduce + t.write));
     assert_true(near(t.runtime, t.compute + t.post));
     const qb__cluster_terms alone = qb__cluster_predict(&paper, &large, &(qb__cluster_grid){32, 1, 4});
     assert_true(alone.reduce == 0 && near(alone.allgather, 32));
-    qb__cluster slow = paper, bare = paper; /* whichever takes longest; what there is not takes nothing */
+    qb__cluster slow = paper, bare = paper; /* the slowest part decides; a part whose rate is 0 takes no time */
     slow.read = GIB;
     assert_true(near(qb__cluster_predict(&slow, &large, &grid).compute, 64));
     bare.link = bare.links = bare.transpose = 0;
@@ -80,7 +81,7 @@ static void test_scaling(void **state) {
           *weak = qb__cluster_scale(&paper, &large, 0, 4, 256, true);
     const cJSON *step;
     double before = INFINITY, ranks = 32;
-    assert_int_equal(cJSON_GetArraySize(strong), 7); /* 32 .. 2048 */
+    assert_int_equal(cJSON_GetArraySize(strong), 7); /* 32, 64, ... 2048 ranks */
     assert_int_equal(cJSON_GetArraySize(weak), 7);
     cJSON_ArrayForEach(step, strong) {
         assert_true(number(step, "ranks") == ranks && number(step, "views") == 4096);
@@ -89,7 +90,7 @@ static void test_scaling(void **state) {
     }
     cJSON_ArrayForEach(step, weak) assert_true(number(step, "views") == 16 * number(step, "ranks"));
     assert_true(number(cJSON_GetArrayItem(strong, 0), "efficiency") == 1);
-    assert_true(number(cJSON_GetArrayItem(strong, 6), "efficiency") < 0.1); /* the write stays */
+    assert_true(number(cJSON_GetArrayItem(strong, 6), "efficiency") < 0.1); /* writing takes as long as before */
     cJSON_Delete(strong);
     cJSON_Delete(weak);
 }

@@ -20,7 +20,7 @@ static qb_array make(qb_dtype dtype, size_t n0, size_t n1, size_t n2) {
     return array;
 }
 
-/* Two images of little in common; every value is exact in single precision arithmetic. */
+/* Two images that have little in common. Every value is exact in single precision. */
 static void fill(qb_array *a, qb_array *b) {
     *a = make(QB_F32, 3, 19, 23);
     *b = make(QB_F32, 3, 19, 23);
@@ -31,7 +31,7 @@ static void fill(qb_array *a, qb_array *b) {
     }
 }
 
-/* The expected figures are scikit-image 0.26's and NumPy's, computed in double. */
+/* The expected numbers come from scikit-image 0.26 and NumPy, computed in double. */
 static void figures_are_the_known_ones(void **state) {
     (void)state;
     qb_array a, b;
@@ -82,7 +82,7 @@ static void integers_are_compared_by_value(void **state) {
     check_close(d.slope, 2, 1e-12);
     check_close(d.correlation, 1, 1e-12);
     check_close(d.max_abs, 60011, 0);
-    assert_true(isfinite(d.ssim)); /* a window smaller than 7x7 */
+    assert_true(isfinite(d.ssim)); /* the image is smaller than the window of 7x7 */
     qb_array_destroy(&a);
     qb_array_destroy(&b);
 }
@@ -118,8 +118,8 @@ static void running_out_of_memory_is_an_error(void **state) {
     qb_array_destroy(&b);
 }
 
-/* A program of another version: what it does not have stays as it was, what the library does not know is
- * zero, and a struct that was never set is refused. */
+/* A program of another version. Fields that its struct does not have are not touched. Fields that the library does not
+ * know become zero. A struct that was never set up is refused. */
 static void structs_of_other_versions(void **state) {
     (void)state;
     struct {

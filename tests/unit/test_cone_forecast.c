@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernels of cone beams are thought to take on an H200, beside what was measured there (bench/notes/cone.md). */
+/* The forecast time of kernels of cone beams on an H200, against what was measured there (bench/notes/cone.md). */
 #include "check.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static const qb__tuning_shipped *shipped(const char *id, size_t from) {
     return NULL;
 }
 
-/* 1e9 updates a second. */
+/* The forecast speed, in 1e9 updates per second. */
 static double forecast(const qb__tuning_shipped *row, size_t pixels, size_t nx, size_t nz) {
     const qb__bp_cone_problem p = {.views = 1024, .columns = pixels, .rows = pixels, .nx = nx, .ny = nx, .nz = nz};
     int bottleneck;
@@ -53,7 +53,8 @@ static void every_shipped_set(void **state) {
     assert_true(found >= 7);
 }
 
-/* Other problems, in 2^30 updates a second: C2 and C3, and of iFDK's those that differ in how many pixels there are to a voxel. */
+/* Other problems, in 2^30 updates per second: C2, C3, and those of iFDK that differ in how many pixels there are per
+ * voxel. */
 static void other_problems(void **state) {
     (void)state;
     static const struct {
@@ -80,7 +81,7 @@ static void other_problems(void **state) {
     }
 }
 
-/* However many pixels there are to a voxel, kernels of papers run only where they are named. */
+/* Kernels of papers run only where they are named, however many pixels there are per voxel. */
 static void papers_are_not_chosen(void **state) {
     enum { VIEWS = 16 };
     (void)state;

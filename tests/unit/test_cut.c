@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a job is cut: slabs, blocks of views, slots. */
+/* How a job is cut into slabs, blocks of views and slots. */
 #include "check.h"
 #include "geometry/partition.h"
 
@@ -72,7 +72,7 @@ static size_t toy_views(const void *engine, const qb__cut *cut, size_t before) {
     return before == 0 ? 64 : before / 2;
 }
 
-/* Two caps; fewer views where the device's is the one that is short. */
+/* There are two limits. Where the device is the one that is short, the views of a block become fewer. */
 static void cuts_of_views(void **state) {
     (void)state;
     toy t = {.fixed = 0};
@@ -94,7 +94,7 @@ static double toy_seconds(void *context, const qb__cut *cut) {
     return (double)cut->blocks + 100.0 / (double)cut->slices + (cut->slots == 2 ? 0 : 50);
 }
 
-/* The fastest of those that fit, not the first. */
+/* The planner takes the fastest cut that fits, not the first one. */
 static void cuts_by_time(void **state) {
     (void)state;
     toy t = {.fixed = 0};
@@ -125,7 +125,7 @@ static void cuts_by_time(void **state) {
 
 static unsigned wanted;
 
-/* 0, 1, 3: with 3 the first slab is as thick as three. */
+/* Schedules 0, 1 and 3 follow each other. In schedule 3 the first slab is as thick as three slabs. */
 static unsigned toy_schedule_after(const void *engine, const qb__cut *cut) {
     (void)engine;
     return cut->schedule == 0 ? 1 : cut->schedule == 1 ? 3 : 0;
@@ -136,7 +136,7 @@ static double toy_schedule_seconds(void *context, const qb__cut *cut) {
     return cut->thickness == 16 && cut->schedule == wanted ? 1 : 2;
 }
 
-/* An engine may go through slabs in several ways, and join some. */
+/* An engine may go through the slabs in several ways and may join some of them. */
 static void schedules(void **state) {
     (void)state;
     size_t edge[202];
@@ -160,7 +160,8 @@ static void schedules(void **state) {
     }
 }
 
-/* Where a forecast was wrong: fewer slices, then one buffer, then fewer views, until nothing is left. */
+/* After a wrong forecast the cut becomes smaller: first fewer slices, then one buffer, then fewer views, until nothing
+ * is left to reduce. */
 static void smaller_cuts(void **state) {
     (void)state;
     toy t = {.fixed = 0};
@@ -183,7 +184,7 @@ static void smaller_cuts(void **state) {
         assert_true(cut.views == views && cut.blocks == (90 + views - 1) / views);
     }
     assert_false(qb__cut_less(&space, &cut));
-    space.thinner = qb__thinner_never; /* slices that depend on each other are not parted */
+    space.thinner = qb__thinner_never; /* slices that depend on each other are not separated */
     assert_ok(qb__cut_search(&space, &cut, &fits));
     const size_t all = cut.slices;
     while (qb__cut_less(&space, &cut)) assert_true(cut.slices == all && cut.thickness >= all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The device layer on whatever devices are here: each test runs on each of them. */
+/* The device layer. Each test runs on every device of the machine. */
 #include "check.h"
 
 #include <pthread.h>
@@ -152,7 +152,7 @@ static void local_memory(void **state) {
     qb__program *program;
     qb__kernel *kernel = kernel_of("probe_reverse", NULL, &program);
     qb__memory *from = memory_of(in, sizeof in), *to = memory_of(NULL, sizeof out);
-    /* the least that is needed, then all there is */
+    /* First the least size that is needed, then all that there is. */
     size_t all = qb__device_info_of(device)->local_bytes;
     for (size_t bytes = ITEMS * 4; bytes <= all; bytes += all - ITEMS * 4) {
         const qb__arg args[] = {QB__MEMORY(from), QB__MEMORY(to), QB__LOCAL(bytes)};
@@ -193,7 +193,7 @@ static void halves(void **state) {
     qb__program_release(program);
 }
 
-/* The oracle: bilinear (or nearest) with zero outside, in double. */
+/* The reference in double: bilinear or nearest interpolation, with zero outside. */
 static double sample(const float *texels, const qb__texture_shape *shape, size_t layer, double x, double y,
                      unsigned channel) {
     double fx = floor(x - 0.5), fy = floor(y - 0.5), ax = x - 0.5 - fx, ay = y - 0.5 - fy, sum = 0;
@@ -227,7 +227,7 @@ static void check_texture(const qb__texture_shape *shape) {
         memcpy(packed + skip, texels, bytes);
     }
     fill_random(at, 2 * READS);
-    for (size_t i = 0; i < 2 * READS; i++) { /* some outside */
+    for (size_t i = 0; i < 2 * READS; i++) { /* some places lie outside */
         at[i] = (at[i] * 0.6f + 0.5f) * (float)(i % 2 ? shape->height : shape->width);
     }
     qb__texture *texture;
@@ -241,7 +241,7 @@ static void check_texture(const qb__texture_shape *shape) {
     const qb__arg args[] = {QB__TEXTURE(texture), QB__MEMORY(points), QB__MEMORY(to), QB__VALUE(layer)};
     launch(kernel, 1, READS, args, shape->layers ? 4 : 3);
     fetch(to, out, sizeof out);
-    /* GPUs filter with 8-bit weights. */
+    /* GPUs interpolate with weights of 8 bits. */
     double tolerance = !shape->linear || qb__device_info_of(device)->is_cpu ? 1e-5 : 1.0 / 128;
     for (size_t i = 0; i < READS; i++) {
         for (unsigned c = 0; c < shape->channels; c++) {
@@ -285,7 +285,7 @@ static void events(void **state) {
     assert_ok(qb__event_create(device, &end));
     assert_ok(qb__queue_create(device, &other));
     assert_status(qb__event_seconds(begin, end, &seconds), QB_BAD_ARGUMENT);
-    assert_ok(qb__queue_wait(queue, begin)); /* never recorded */
+    assert_ok(qb__queue_wait(queue, begin)); /* the event was never recorded */
     assert_ok(qb__event_record(begin, queue));
     for (uint8_t i = 1; i <= 20; i++) assert_ok(qb__memory_fill(queue, memory, 0, i, BYTES));
     assert_ok(qb__event_record(end, queue));
@@ -296,7 +296,7 @@ static void events(void **state) {
     assert_ok(qb__queue_finish(queue));
     assert_ok(qb__event_seconds(begin, end, &seconds));
     assert_true(seconds > 1e-6 && seconds < 60);
-    assert_ok(qb__event_record(begin, other)); /* again, elsewhere */
+    assert_ok(qb__event_record(begin, other)); /* the same event is recorded again, in another queue */
     assert_ok(qb__queue_finish(other));
     qb__memory_destroy(memory);
     qb__event_destroy(begin);
@@ -317,11 +317,12 @@ static void opening_twice(void **state) {
     assert_in_range(bytes, 1, qb__device_info_of(device)->memory_bytes);
     qb__device_close(twin);
     qb__device_close(NULL);
-    qb__memory_destroy(memory_of(NULL, 64)); /* still open */
+    qb__memory_destroy(memory_of(NULL, 64)); /* the queue is still open */
 }
 
-/* Each thread with a queue of its own, all with the same program and kernel. What is to be written is NaN before, in every round. Memory is given back once all are done:
- * a tool that follows what was written (initcheck) loses its way where one thread's new memory lies in another's old one. */
+/* Each thread has a queue of its own. All use the same program and kernel. The output is NaN before every round. Memory
+ * is given back only when all threads are done: a tool that follows writes (initcheck) loses track where new memory of
+ * one thread lies in old memory of another. */
 static pthread_barrier_t all_done;
 
 static void *one_thread(void *context) {
@@ -385,7 +386,7 @@ static void rates(void **state) {
     assert_true(r.cache_bytes > 1e7 && r.local_bytes > 1e7 && r.arithmetic > 1e7);
     assert_true(!info->images || r.texels > 1e5);
     assert_true((r.tensor_flops > 0) == (info->api == QB__API_CUDA && info->arch >= 80));
-    /* none is beyond what the device can be: a kernel left out would be */
+    /* No rate may exceed what the device can do. A kernel that was not run would show such a rate. */
     double lanes = info->multiprocessors * info->clock_hz;
     if (!info->is_cpu) assert_true(r.arithmetic < lanes * 300 && r.texels < lanes * 20);
 }
@@ -400,7 +401,7 @@ static int group(const char *spec) {
     return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
 }
 
-/* The argument: the only device to test. */
+/* The argument names the only device to test. */
 int main(int argc, char **argv) {
     const int code = on_devices(argc > 1 ? argv[1] : NULL, group);
     printf("%s\n%s\n", qb__device_missing(QB__API_CUDA), qb__device_missing(QB__API_OPENCL));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of a cone beam that are read anew and weighted, on whatever devices are here, against the same in double precision: places
- * by geometry/virtual_detector.c, an 8 x 8 Kaiser-windowed sinc, gaps and rims after ops/, weights by their formulas. Random detectors, bent,
- * turned and shaken, random blocks of rows; the output is poisoned, and nothing beside it may change. */
+/* Rows of a cone beam are resampled and weighted on every device of the machine and compared with double precision.
+ * Places come from geometry/virtual_detector.c, the kernel is an 8 x 8 Kaiser-windowed sinc, gaps and rims follow ops/,
+ * weights follow their formulas. Detectors are random: bent, turned and shaken. Blocks of rows are random too. The
+ * output is filled with a pattern, and nothing beside it may change. */
 #include "check.h"
 
 #include "base/memory.h"
@@ -61,7 +62,8 @@ static double read_at(const trial *t, const float *image, double column, double 
     return sum;
 }
 
-/* Rays measured twice count once: Parker's and Wang's papers, with the source's angle from where the scan begins. */
+/* The share of a ray that is measured twice, so that both together count once. The formulas are those of Parker's and
+ * Wang's papers, with the angle of the source from the begin of the scan. */
 static double share_of(const qb__cone_weights *w, size_t view, double gamma) {
     const double delta = 0.5 * (w->span - M_PI), beta = w->beta[view], overlap = fmin(-w->gamma_low, w->gamma_high);
     if (w->kind == QB_REDUNDANCY_GAPS) return qb__cone_redundancy(w, view, gamma);
@@ -147,7 +149,8 @@ static void drop_scan(scan *s) {
     test_free(s->lines);
 }
 
-/* Before weights; gaps by a straight line and rims by qb__extend, which have tests of their own. */
+/* A row before its weights. Gaps are bridged by a straight line and rims by qb__extend. Both have tests of their
+ * own. */
 static void row_of(const trial *t, const scan *s, size_t view, size_t row, float *out) {
     const size_t columns = s->plan.geometry->columns;
     const float *image = s->lines + view * t->rows * t->columns;
@@ -240,7 +243,8 @@ static void check_trial(const trial *t) {
            columns, s.plan.geometry->rows, t->resampled ? ", read anew" : "", t->radius > 0 ? ", bent" : "",
            kinds[s.weights.kind], pads[t->pad], b.row0, b.row1, b.raw0, b.raw1, sqrt(error / fmax(norm, 1e-30)),
            largest);
-    /* Taps between two of the table are 5e-6 off; where an ellipse ends, its root turns a rounding into its own root. */
+    /* Taps between two entries of the table are 5e-6 off. Where an ellipse ends, a square root turns a rounding error
+     * into the root of that error. */
     if (!(sqrt(error) <= 1e-5 * sqrt(norm)) || !(largest < (t->pad == QB_PAD_ELLIPSE ? 2e-2 : 1e-4)))
         fail_msg("that is too much");
     test_free(got);
@@ -248,7 +252,7 @@ static void check_trial(const trial *t) {
     drop_scan(&s);
 }
 
-/* A kind of detector in turn, everything else by chance. */
+/* The kinds of detectors take turns. Everything else is random. */
 static trial random_trial(int kind) {
     trial t = {.views = 12 + below(9),
                .columns = 40 + below(70),
@@ -267,7 +271,7 @@ static trial random_trial(int kind) {
 
 static void any_detector(void **state) {
     (void)state;
-    const bool quick = qb__device_info_of(device)->is_cpu; /* where compiling takes long */
+    const bool quick = qb__device_info_of(device)->is_cpu; /* compiling takes long there */
     if (qb__cone_rows_unfit(qb__device_info_of(device))) skip();
     for (int kind = 0; kind < (quick ? 12 : 60); kind++) {
         const trial t = random_trial(kind);
@@ -275,7 +279,8 @@ static void any_detector(void **state) {
     }
 }
 
-/* A bent detector is as high at its sides as in its middle, where a flat one's upper rows have left it: a gap. */
+/* A bent detector is as high at its sides as in its middle. Rays of the upper rows of a flat detector miss it there,
+ * which makes a gap. */
 static void gaps_are_bridged(void **state) {
     (void)state;
     if (qb__cone_rows_unfit(qb__device_info_of(device))) skip();
@@ -294,7 +299,7 @@ static void gaps_are_bridged(void **state) {
     size_t gaps = 0;
     qb__virtual_detector_line(&s.virtual_detector, 0, 1, c, r);
     for (size_t i = 1; i < columns; i++) gaps += (r[i] < -0.5) != (r[i - 1] < -0.5);
-    assert_true(gaps >= 2); /* or this were no such case */
+    assert_true(gaps >= 2); /* without gaps this would test nothing */
     test_free(c);
     drop_scan(&s);
     check_trial(&t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Floats become a file's numbers on whatever devices are here: the bits that the host makes, and as many of
- * them counted as not to be held. */
+/* Floats are converted to the type of a file on every device of the machine. The bits must be those of the host, and so
+ * must the count of values that the type cannot hold. */
 #include "check.h"
 
 #include "base/memory.h"
@@ -25,7 +25,7 @@ static float any_bits(void) {
     return value;
 }
 
-/* Around the range, halfway between its steps, at the ends of what halves hold, and any bits at all. */
+/* A value around the range, halfway between two steps, at the ends of what halves hold, or any bits at all. */
 static float any_value(const run *r) {
     static const float odd[] = {NAN,      -NAN,         INFINITY,     -INFINITY, 0,     -0.0f, 0x1p-149f,  0x1p-24f,
                                 0x1p-25f, 0x1.8p-25f,   65504,        65519.99f, 65520, 65536, -65519.99f, -65520,
@@ -39,7 +39,7 @@ static float any_value(const run *r) {
     }
 }
 
-/* As the host does it: masked, shifted, counted, converted. Returns the count. */
+/* Does on the host what the device must do: mask, shift, count and convert. Returns the count. */
 static uint64_t by_the_host(const run *r, const unsigned char *hidden, float *values, size_t count, void *out) {
     for (size_t i = 0; i < count; i++) {
         if (r->hides && hidden[i % r->pixels]) values[i] = r->instead;
@@ -57,7 +57,7 @@ static void compare(const run *r, const float *values, const char *want, const c
                      r->slices, r->pixels, (double)values[i]);
 }
 
-/* In passes of fewer slices each, as chunks come: counts add up. */
+/* Converts in several passes of fewer slices, as chunks arrive. The counts must add up. */
 static void check_run(const run *r) {
     const size_t count = r->pixels * r->slices, bytes = qb_dtype_size(r->dtype);
     float *values = test_malloc(count * sizeof *values);
@@ -110,14 +110,14 @@ static void same_bits(void **state) {
             }
 }
 
-/* A range of one number, or turned round, is all zeros: no scale comes of it. */
+/* A range of one number, or with its ends swapped, gives zeros only, because it has no scale. */
 static void ranges_without_width(void **state) {
     (void)state;
     check_run(&(run){.dtype = QB_U8, .low = 1, .high = 1, .pixels = 300, .slices = 2});
     check_run(&(run){.dtype = QB_U16, .low = 2, .high = 1, .pixels = 300, .slices = 2});
 }
 
-/* Whichever allocation fails: said, and nothing is left behind. */
+/* Whichever allocation fails, the error is reported and nothing is left behind. */
 static void memory_runs_out(void **state) {
     (void)state;
     const qb__convert_what what = {.to = qb__conversion_of(QB_U8, 0, 1), .pixels = 9, .slices = 2};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preparing and filtering rows on every device of the machine, against a filter in double precision and the counts of
- * the CPU. Outputs are poisoned; what lies between the rows must not change. */
+/* Rows are prepared and filtered on every device of the machine and compared with a filter in double precision and the
+ * counts of the CPU. Outputs are filled with a pattern, and what lies between the rows must not change. */
 #include "check.h"
 
 #include "filter_oracle.h"
@@ -11,7 +11,7 @@
 enum { POISON = 0xa5 };
 static const double CLASS_HIGH = 5e-5;
 
-/* What the device makes of it, in out[out_bytes] with the poison around; and its counts. */
+/* Filters the scan on the device into out[out_bytes], with the pattern around the rows. Also returns the counts. */
 static void filter_on_device(const trial *t, const scan *s, qb__device_filter *filter, char *out,
                              qb__device_filter_counts *counts) {
     qb__memory *raw, *rows;
@@ -29,7 +29,7 @@ static void filter_on_device(const trial *t, const scan *s, qb__device_filter *f
     qb__memory_destroy(rows);
 }
 
-/* The same preparation on the CPU, whose counts the device must report. */
+/* The same preparation on the CPU. The device must report its counts. */
 static qb__prep cpu_prep_of(const trial *t, const scan *s, const qb__curve *curve, const qb__drift *drift) {
     return (qb__prep){.quantity = t->quantity,
                       .dtype = t->dtype,
@@ -42,7 +42,8 @@ static qb__prep cpu_prep_of(const trial *t, const scan *s, const qb__curve *curv
                       .drift = t->modes ? drift : NULL};
 }
 
-/* Compares the rows in out with the oracle, counts the samples of the CPU's preparation, and poisons the rows again. */
+/* Compares the rows of `out` with the reference, counts the samples with the CPU's preparation, and fills the rows with
+ * the pattern again. */
 static void compare(const trial *t, const scan *s, const qb__filter_spectrum *spectrum, const qb__prep *cpu, char *out,
                     qb__prep_counts *counts) {
     const size_t width = width_of(t);
@@ -74,9 +75,9 @@ static void compare(const trial *t, const scan *s, const qb__filter_spectrum *sp
     test_free(ignored);
     test_free(response);
     double count = (double)((t->view1 - t->view0) * t->slices * width);
-    error = sqrt(norm > 0 ? error / norm : error); /* a row of dead pixels alone is all zeros */
+    error = sqrt(norm > 0 ? error / norm : error); /* a row of dead pixels only is all zeros */
     printf("%.1e\n", error);
-    /* At the end of an ellipse, its root turns a rounding error into the root of that error. */
+    /* At the end of an ellipse a square root turns a rounding error into the root of that error. */
     if (!(error < (t->pad == QB_PAD_ELLIPSE ? CLASS_HIGH : CLASS_HIGH / 10)) ||
         !(largest <= 20 * CLASS_HIGH * sqrt(norm / count)))
         fail_msg("relative error %g, largest %g", error, largest);
@@ -128,7 +129,7 @@ static void check_trial(const trial *t) {
 static void any_rows(void **state) {
     (void)state;
     static const size_t widths[] = {33, 1, 160, 2, 3, 10, 480, 96};
-    bool quick = qb__device_info_of(device)->is_cpu; /* where compiling takes long */
+    bool quick = qb__device_info_of(device)->is_cpu; /* compiling takes long there */
     static const qb_pad pads[] = {QB_PAD_ELLIPSE, QB_PAD_TAPER};
     for (size_t i = 0; i < (quick ? 3 : sizeof widths / sizeof widths[0]); i++) {
         trial t = random_trial(widths[i]);
@@ -144,14 +145,15 @@ static void any_rows(void **state) {
         check_trial(&t);
     }
     t.method = QB__FILTER_AUTO;
-    t.spec = "none"; /* prepared and weighted only */
+    t.spec = "none"; /* rows are prepared and weighted, but not filtered */
     check_trial(&t);
-    t.raw_pad = t.out_pad = t.offset = 0; /* vectorized by four */
+    t.raw_pad = t.out_pad = t.offset = 0; /* rows are read in vectors of four */
     for (t.dtype = QB_F32; t.dtype <= QB_F64; t.dtype++) check_trial(&t);
 }
 
-/* Rows of a full turn with the axis off the middle, and of a cone beam, whose pixels and views have weights: vectorized
- * by four and not, zeros on either side, filtered in local memory, through passes, and not filtered. */
+/* Rows of a full turn with the axis off the middle, and rows of a cone beam whose pixels and views have weights. They
+ * are read in vectors of four or not, have zeros on either side, and are filtered in local memory, in passes, or not at
+ * all. */
 static void wide_rows(void **state) {
     (void)state;
     static const struct {
@@ -184,7 +186,7 @@ static void usual_rows(void **state) {
     }
 }
 
-/* Rows too long for the local memory of a GPU; more rows than fit a batch, of many views and of one. */
+/* Rows that are too long for the local memory of a GPU. More rows than fit a batch, of many views and of one. */
 static void long_rows(void **state) {
     (void)state;
     trial t = random_trial(21000);
@@ -213,7 +215,7 @@ static void cufft(void **state) {
     qb_status status = qb__device_filter_create(device, &spectrum, &prep, t.method, &on_device);
     drop_scan(&s);
     qb__filter_destroy(filter);
-    if (status != QB_OK) { /* says what is missing */
+    if (status != QB_OK) { /* the message says what is missing */
         assert_status(status, QB_NO_DEVICE);
         assert_non_null(strstr(qb_detail(), "cuFFT"));
         assert_null(on_device);
@@ -252,7 +254,7 @@ static void wrong_calls(void **state) {
     odd.offset = 2;
 #define RUN(from, v0, v1, n, row0, step, to) qb__device_filter_run(on_device, queue, from, v0, v1, n, row0, step, to)
     assert_ok(RUN(&from, 0, 2, 2, 0, 1, &to));
-    assert_ok(RUN(&from, 1, 1, 2, 0, 1, &to)); /* nothing */
+    assert_ok(RUN(&from, 1, 1, 2, 0, 1, &to)); /* an empty block of views */
     assert_status(RUN(&from, 2, 4, 2, 0, 1, &to), QB_BAD_ARGUMENT);
     assert_status(RUN(&from, 0, 2, 3, 0, 1, &to), QB_BAD_ARGUMENT);
     assert_status(RUN(&from, 0, 2, 2, 1, 1, &to), QB_BAD_ARGUMENT);
@@ -274,5 +276,5 @@ static int group(const char *spec) {
     return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
 }
 
-/* The argument: the only device to test. */
+/* The argument names the only device to test. */
 int main(int argc, char **argv) { return on_devices(argc > 1 ? argv[1] : NULL, group); }

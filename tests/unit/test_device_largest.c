@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest magnitudes of slices, found on whatever devices are here, against a plain search.
- * Between the rows stand values that are larger than all. */
+/* The largest magnitudes of slices, found on every device of the machine and compared with a plain search. Values
+ * between the rows are larger than all others. */
 #include "check.h"
 
 #include "kernels/filter/rows_largest.h"
 #include "on_devices.h"
 
 typedef struct shape {
-    size_t views, columns, gap, offset; /* floats between rows, and before the first */
+    size_t views, columns, gap, offset; /* floats between two rows, and before the first row */
     unsigned slices;
 } shape;
 
@@ -20,7 +20,7 @@ typedef struct rows {
 
 static size_t below(size_t n) { return (size_t)(qb__random_unit(&chance) * (double)n); }
 
-/* Of every size that a float may have, with what is no number among them. */
+/* A value of any magnitude that a float may have. Some are no numbers. */
 static float odd_value(void) {
     static const float odd[] = {NAN, -NAN, INFINITY, -INFINITY, 0, -0.0f, 0x1p-149f};
     if (below(20) == 0) return odd[below(sizeof odd / sizeof *odd)];
@@ -62,8 +62,7 @@ static float plain_largest(const shape *t, const rows *r, size_t slice) {
     return most;
 }
 
-/* `block` views at a time, each block at the beginning of the memory's rows as the filter has it.
- */
+/* Measures `block` views at a time. Each block lies at the begin of the rows' memory, as in the filter. */
 static void find(const shape *t, const rows *r, size_t block, float *largest, qb__rows_faint *faint) {
     qb__rows_largest *measure;
     assert_ok(qb__rows_largest_create(device, t->views, t->slices, t->columns, &measure));
@@ -104,8 +103,8 @@ static void any_shape(void **state) {
     }
 }
 
-/* The largest may stand in any column, view and slice, and be negative; slices without a number
- * have none; a measure is used again. */
+/* The largest value may stand in any column, view and slice, and may be negative. Slices without a number have none. A
+ * measure can be used again. */
 static void any_place(void **state) {
     (void)state;
     const shape t = {5, 300, 4, 3, 3};
@@ -128,8 +127,7 @@ static void any_place(void **state) {
     drop_rows(&r);
 }
 
-/* A spike of 2^26 times the rest leaves nothing of it but zeros and subnormals; zeros lose nothing.
- */
+/* A spike of 2^26 times the rest leaves only zeros and subnormals of it. A row of zeros loses nothing. */
 static void faint_rows(void **state) {
     (void)state;
     const shape t = {6, 40, 0, 0, 2};
@@ -142,13 +140,13 @@ static void faint_rows(void **state) {
     row_of(&t, &r, 2, 1)[7] = 0x1p25f;
     qb__rows_faint faint = {0};
     find(&t, &r, 6, largest, &faint);
-    assert_int_equal((int)faint.rows, 0); /* 2^-26 of the largest just reaches */
+    assert_int_equal((int)faint.rows, 0); /* 2^-26 of the largest is still held */
     row_of(&t, &r, 2, 1)[7] = 0x1p26f;
     find(&t, &r, 6, largest, &faint);
     assert_int_equal((int)faint.rows, 4);
     assert_true(faint.largest == 0x1p26f);
     find(&t, &r, 6, largest, &faint);
-    assert_int_equal((int)faint.rows, 8); /* they are added up */
+    assert_int_equal((int)faint.rows, 8); /* the counts of both calls are added */
     drop_rows(&r);
 }
 
@@ -158,5 +156,5 @@ static int group(const char *spec) {
     return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
 }
 
-/* The argument: the only device to test. */
+/* The argument names the only device to test. */
 int main(int argc, char **argv) { return on_devices(argc > 1 ? argv[1] : NULL, group); }

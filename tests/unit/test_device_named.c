@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A device that the user named computes, or the job fails: engines that decline cannot hand the job to the CPU. */
+/* A device that the user named computes the job, or the job fails. Engines that decline must not pass the job to the
+ * CPU. */
 #include "io_files.h"
 
 #include "base/status.h"
@@ -49,7 +50,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
 
 static void release(void *plan) { (void)plan; }
 
-/* What planning says with these engines and --device. */
+/* Plans a job with these engines and --device, and returns the status. */
 static qb_status plan_with(const qb__engine *const *engines, const char *device) {
     const qb__method method = {
         .verb = "trial", .params = params, .plan_bytes = 1, .engines = engines, .decide = decide, .release = release};

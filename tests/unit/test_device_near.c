@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Zingers taken out on whatever devices are here: the numbers of the CPU, bit for bit, of every type, with and without fields,
- * whatever rows are asked for. */
+/* Zingers are removed on every device of the machine. The numbers must equal the CPU's bit for bit, for every type,
+ * with and without fields, whatever rows are asked for. */
 #include "check.h"
 
 #include "base/memory.h"
@@ -36,7 +36,7 @@ static void store(qb_dtype dtype, double value, void *to, size_t at) {
     }
 }
 
-/* A rough beam with noise of a twentieth, and one pixel in 50 that is hit. */
+/* A rough beam with noise of a twentieth. One pixel in 50 is hit. */
 static void fill(const shape *s, void *numbers, void *flat, void *dark) {
     const double most = qb_dtype_size(s->dtype) == 1 ? 60 : 3000;
     for (size_t i = 0; i < s->rows * s->columns; i++) {
@@ -72,8 +72,9 @@ static void check_rows(const shape *s, qb_scan *scan, const qb__near_rows *near,
 }
 
 static void check_shape(const shape *s) {
-    static const double angles[VIEWS] = {0,   0.001, 0.002,
-                                         0.7, 0.701, 0.702}; /* in time no view has two across the gap */
+    static const double angles[VIEWS] = {0, 0.001, 0.002,
+                                         /* ordered by time, no view has two neighbours across the gap */
+                                         0.7, 0.701, 0.702};
     static double raw[VIEWS * MOST], flat[MOST], dark[MOST], want[VIEWS * MOST], got[VIEWS * MOST];
     const int64_t rows = (int64_t)s->rows, columns = (int64_t)s->columns;
     const qb_tensor numbers = {.data = raw, .ndim = 3, .dtype = s->dtype, .shape = {VIEWS, rows, columns}};
@@ -113,7 +114,8 @@ static void every_type(void **state) {
     static const qb_dtype types[] = {QB_U8, QB_U16, QB_I16, QB_U32, QB_I32, QB_F32, QB_F64};
     (void)state;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        for (int fields = 0; fields < 2; fields++) /* each is compiled: all four ways of QB_U16 are below */
+        /* every combination is compiled; all four ways of QB_U16 follow below */
+        for (int fields = 0; fields < 2; fields++)
             check_shape(&(shape){types[i], 2 + below(38), 3 + below(290), fields, (i + (size_t)fields) % 2});
 }
 
@@ -130,5 +132,5 @@ static int group(const char *spec) {
     return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
 }
 
-/* The argument: the only device to test. */
+/* The argument names the only device to test. */
 int main(int argc, char **argv) { return on_devices(argc > 1 ? argv[1] : NULL, group); }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Packing of rows into groups of slices on whatever devices are here: every value stands where the
- * layout says, exactly, and nothing else was written. */
+/* Rows are packed into groups of slices on every device of the machine. Every value must stand exactly where the layout
+ * says, and nothing else may be written. */
 #include "check.h"
 
 #include "base/half.h"
@@ -9,7 +9,8 @@
 
 enum { POISON = 0xa5, MARGIN = 512, SLICES_MOST = 80 };
 
-/* Strides in floats beyond the row, the bytes before the first, and the block that is packed. */
+/* One case: how many floats the strides add to a row, how many bytes precede the first row, and which block is
+ * packed. */
 typedef struct trial {
     size_t columns, views, view0, view1;
     unsigned slices;
@@ -29,7 +30,7 @@ static qb__memory *memory_of(size_t bytes) {
     return memory;
 }
 
-/* The power of two that brings `largest` to [2^11, 2^12). */
+/* The power of two that brings `largest` into [2^11, 2^12). */
 static float scale_of(float largest) {
     float scale = 1;
     while (largest * scale >= 4096.0f) scale /= 2;
@@ -37,7 +38,7 @@ static float scale_of(float largest) {
     return scale;
 }
 
-/* What packed memory must hold after the block is packed: poison elsewhere. */
+/* The bytes that the packed memory must hold after the block was packed. The pattern must remain elsewhere. */
 static void expect(const trial *t, const qb__pack *pack, const float *rows, const float *largest, unsigned char *out) {
     const qb__bp_parallel_problem problem = {.views = t->views, .columns = t->columns};
     const size_t bytes = qb__pack_bytes(&problem, t->slices, pack->group, pack->half);
@@ -97,8 +98,8 @@ static void check(const trial *t, const qb__pack *pack) {
     test_free(rows), test_free(want), test_free(have);
 }
 
-/* Whole vectors, rows or offsets that are not, fewer columns than an item has; blocks of views;
- * several launches of halves. */
+/* Cases with whole vectors; with rows or offsets that are not; with fewer columns than an item has; with blocks of
+ * views; with several launches for halves. */
 static const trial trials[] = {
     {64, 9, 0, 9, 4, 0, 0},
     {64, 9, 2, 7, 9, 16, 64},
@@ -131,5 +132,5 @@ static int group(const char *spec) {
     return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
 }
 
-/* The argument: the only device to test. */
+/* The argument names the only device to test. */
 int main(int argc, char **argv) { return on_devices(argc > 1 ? argv[1] : NULL, group); }

@@ -216,6 +216,7 @@ def test_a_fork_between_calls_works():
     "qb.tv(lines, angles, 1, center=127.5, iterations=100000, gap=0, threads=1)",
     "qb.mbir(lines[::3], angles[::3], 1, center=127.5, equits=10000, stop=0, threads=1)",
     "qb.mbir(np.ones((720, 8, 512), np.float32), np.pi * np.arange(720) / 720, 1, center=255.5, equits=1, threads=1)",  # before its first equit
+    "qb.mbir(lines[:, :, ::2], 2 * angles, 1, sod=1e7, sdd=1e7, size=1024, voxel=0.125, coarse=0, equits=1, threads=1)",  # in a fan's start
     "qb.fbp(np.broadcast_to(lines[:, :1], (180, 3000, 256)), angles, 1, center=127.5, threads=1)",
     "qb.simulate('foam', folder + '/a.h5', size=512, views=3000, threads=1)",
     "[A.T @ (A @ x) for _ in range(10000)]",

@@ -142,7 +142,7 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
 static qb_status begin_in_fan(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given,
                               float **images) {
     if (!d->m->rays || !given->filter || given->images) return QB_OK;
-    const qb_status status = qb__mbir_fan_start(d->m, slab->slices, given, d->run->pool, images);
+    const qb_status status = qb__mbir_fan_start(d->m, slab->slices, given, d->run->pool, d->run->env, images);
     given->images = *images;
     given->filter = NULL;
     return status;

@@ -41,6 +41,7 @@ static bool is_for_device(const on_device *gpu, const qb__system_matrix *matrix,
 static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const qb__icd_settings *settings,
                           size_t slices, qb__icd_stack **stack) {
     const on_device *gpu = (const on_device *)d;
+    matrix->env = d->run->env;
     if (!is_for_device(gpu, matrix, settings))
         return qb__icd_stack_create(matrix, QB_MATRIX_FLY, settings, slices, d->run->pool, stack);
     return qb__icd_stack_create_on(gpu->pick.device, variant_of(gpu), gpu->pick.choice.values, matrix, settings, slices,

@@ -147,6 +147,7 @@ void qb__mbir_fan_release(qb__mbir *m) {
 typedef struct projecting {
     const qb__mbir *m;
     const qb__icd_given *given;
+    const qb_env *env;
     size_t slice, slices;
     qb__bp_cone_problem problem;
     const qb__bp_cone_variant *variant;
@@ -181,6 +182,7 @@ static void filter_view(void *context, size_t view, int worker) {
     const projecting *p = context;
     const qb__mbir *m = p->m;
     const size_t width = p->problem.columns, columns = m->flat.screen.columns;
+    if (qb__cancelled(p->env)) return;
     float *row = (float *)(void *)p->scratch[worker], *weight = row + row_floats(width),
           *middle = row + m->flat.weights.before;
     float *line = weight + row_floats(columns), *rest = line + row_floats(m->geometry.columns);
@@ -196,6 +198,7 @@ static void filter_view(void *context, size_t view, int worker) {
 static void back_project(void *context, size_t task, int worker) {
     const projecting *p = context;
     const size_t nx = p->problem.nx, y0 = task * BRICK;
+    if (qb__cancelled(p->env)) return;
     const qb__bp_cone_brick brick = {0, nx, y0, qb__smaller(y0 + BRICK, p->problem.ny), 0, 1};
     p->variant->run(&p->problem, 0, p->problem.views, p->packed, only_row, brick, p->image, nx * p->problem.ny, nx,
                     false, p->scratch[worker]);
@@ -240,10 +243,10 @@ size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices) {
 }
 
 qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,
-                             float **images) {
+                             const qb_env *env, float **images) {
     const size_t views = m->geometry.views, threads = (size_t)qb__pool_threads(pool);
     qb_grid grid = qb__mbir_grid_of(m, m->coarse.levels);
-    projecting p = {.m = m, .given = given, .slices = slices};
+    projecting p = {.m = m, .given = given, .env = env, .slices = slices};
     qb__matrix *matrices = NULL;
     double(*matrix)[12] = NULL;
     qb_status status;
@@ -271,6 +274,7 @@ qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_giv
         p.image = *images + s * grid.n[0] * grid.n[1];
         qb__pool_for(pool, views, filter_view, &p);
         qb__pool_for(pool, qb__ceil_div(grid.n[1], BRICK), back_project, &p);
+        QB__TRY(qb__check_cancel(env));
     }
 out:
     for (size_t i = 0; p.scratch && i < threads; i++) qb__free(p.scratch[i]);

@@ -20,6 +20,6 @@ void qb__mbir_fan_release(qb__mbir *m);
 size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices);
 /* Make the start image on the coarsest voxels; release *images with qb__free. */
 qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,
-                             float **images);
+                             const qb_env *env, float **images);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --paganin on whatever devices are here: the filter's formula in double precision on a plane with wide margins; the same bits
- * whatever rows and views are asked for. */
+/* --paganin on every device of the machine, against the filter's formula in double precision on a plane with wide
+ * margins. The bits must be the same whatever rows and views are asked for. */
 #include "check.h"
 
 #include <complex.h>
@@ -16,7 +16,7 @@
 static const char *spec;
 
 enum { VIEWS = 3, MARGIN = 48 };
-static const double LENGTH = 5; /* pixels */
+static const double LENGTH = 5; /* in pixels */
 
 typedef struct trial {
     size_t rows, columns;
@@ -28,7 +28,8 @@ static size_t below(size_t n) { return (size_t)(qb__random_unit(&chance) * (doub
 
 /* ---- the formula ---- */
 
-/* z[n], stride apart, is replaced by its Fourier transform; work[2 n]. */
+/* Replaces z by its Fourier transform. z holds n numbers that are `apart` elements from each other. work has room for 2
+ * n. */
 static void transform(double complex *z, size_t n, size_t apart, double sign, double complex *work) {
     for (size_t k = 0; k < n; k++) work[n + k] = cexp(sign * 2 * M_PI * I * (double)k / (double)n);
     for (size_t k = 0; k < n; k++) {
@@ -74,7 +75,8 @@ static void filter(const trial *t, double *image) {
     qb__free(work);
 }
 
-/* Lost pixels take those beside them, lost rows the next above or the first that is there. */
+/* Fills lost pixels from their neighbours, and lost rows from the next row above, or from the first row that is
+ * there. */
 static void bridge(const trial *t, double *image) {
     const size_t n = t->columns;
     for (size_t r = 0; r < t->rows; r++) {
@@ -94,7 +96,7 @@ static void bridge(const trial *t, double *image) {
 
 /* ---- scans ---- */
 
-/* An edge along rows and columns, and noise; some pixels, and some whole rows, are no numbers. */
+/* An edge along rows and columns, and noise. Some pixels and some whole rows are no numbers. */
 static void fill(const trial *t, float *numbers, float *flat, float *dark) {
     for (size_t i = 0; i < t->rows * t->columns; i++) {
         flat[i] = (float)(900 + 200 * qb__random_unit(&chance));
@@ -112,7 +114,7 @@ static void fill(const trial *t, float *numbers, float *flat, float *dark) {
             }
 }
 
-/* Transmissions of a view as they should come, in the units of the numbers. */
+/* The transmissions of a view as they must come out, in the units of the numbers. */
 static void make_truth(const trial *t, const float *numbers, const float *flat, const float *dark, double *image) {
     const size_t pixels = t->rows * t->columns;
     for (size_t i = 0; i < pixels; i++)
@@ -197,7 +199,7 @@ static void pixels_without_a_value(void **state) {
     check_trial(&(trial){31, 45, true, true, {.paganin = paganin}});
 }
 
-/* More rows than two blocks have. */
+/* Three blocks of rows. */
 static void several_planes(void **state) {
     (void)state;
     check_trial(&(trial){600, 12, true, true, {.paganin = paganin}});
@@ -210,5 +212,5 @@ static int group(const char *which) {
     return cmocka_run_group_tests_name(which, tests, NULL, NULL);
 }
 
-/* The argument: the only device to test. */
+/* The argument names the only device to test. */
 int main(int argc, char **argv) { return on_devices(argc > 1 ? argv[1] : NULL, group); }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The prior's slopes and steps on devices, in the order in which projections keep volumes there. */
+/* Slopes and steps of the prior on devices. Volumes there have the order in which projections keep them. */
 #include "on_devices.h"
 #include "ops/vectors_device.h"
 #include "prior_truth.h"
@@ -9,7 +9,7 @@ typedef struct place {
     size_t floats;
 } place;
 
-static float *numbers; /* of a whole vector */
+static float *numbers; /* room for a whole vector */
 
 static size_t at(const place *p, const trial *t, size_t i) {
     const size_t x = i % t->n[0], y = i / t->n[0] % t->n[1], z = i / t->n[0] / t->n[1];
@@ -24,7 +24,7 @@ static void put(const place *p, const trial *t, const float *from, void *vector)
     assert_ok(qb__queue_finish(queue));
 }
 
-/* What lies around the volume must have stayed zero. */
+/* Downloads a vector of the volume. What lies around the volume must still be zero. */
 static void get(const place *p, const trial *t, const void *vector, float *to) {
     assert_ok(qb__memory_download(queue, vector, 0, numbers, p->floats * sizeof *numbers));
     assert_ok(qb__queue_finish(queue));

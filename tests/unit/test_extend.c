@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What continues a row beyond the detector, and that filtering sees all of it and nothing else. */
+/* What continues a row beyond the detector. The filter must see all of the continuation and nothing else. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ enum { N = 90, OUTSIDE = 200, MOST = N + 2 * OUTSIDE };
 
 static double uniform(double low, double high) { return low + (high - low) * (double)rand() / RAND_MAX; }
 
-/* cells[BESIDE ..] is the row; both sides poisoned, then filled. */
+/* The row lies at cells[BESIDE]. Both sides are poisoned and then filled. */
 static void extend(qb_pad pad, float *cells) {
     for (int i = 0; i < MOST; i++)
         if (i < OUTSIDE || i >= OUTSIDE + N) cells[i] = NAN;
@@ -52,7 +52,7 @@ static void taper(void **state) {
         assert_true(fabs((double)row[N - 1 + k] - (2.0 * (double)row[N - 1] - (double)row[N - k]) * c * c) < 1e-6);
     }
     for (int k = 46; k < OUTSIDE; k++) assert_true(row[-k] == 0 && row[N - 1 + k] == 0);
-    row[0] = 0.5f; /* never below 0 */
+    row[0] = 0.5f; /* the result is never below 0 */
     extend(QB_PAD_TAPER, cells);
     assert_true(row[-3] == 0);
 }
@@ -62,7 +62,7 @@ static double disc(double x, double middle, double radius, double value) {
     return square > 0 ? 2 * value * sqrt(square) : 0;
 }
 
-/* A disc cut off on one or both sides is completed, whatever its value. */
+/* A disc that is cut off on one or both sides is completed, whatever its value. */
 static void ellipse(void **state) {
     (void)state;
     static float cells[MOST];
@@ -70,7 +70,7 @@ static void ellipse(void **state) {
     for (int trial = 0; trial < 500; trial++) {
         double radius = uniform(35, 75), middle = uniform(30, 60), value = pow(10, uniform(-4, 4));
         for (int i = 0; i < N; i++) row[i] = (float)disc(i, middle, radius, value);
-        /* only inside the object is the squared row one parabola */
+        /* Only inside the object is the squared row one parabola. */
         bool cut = middle - radius < -1 && middle + radius > N;
         extend(QB_PAD_ELLIPSE, cells);
         for (int k = 1; k < OUTSIDE && cut; k++) {
@@ -85,7 +85,7 @@ static void ellipse(void **state) {
     }
 }
 
-/* Air, noise, rows that bend the wrong way, single values: nothing wild. */
+/* Air, noise, rows that bend the wrong way, single values: the continuation stays within bounds. */
 static void ellipse_of_odd_rows(void **state) {
     (void)state;
     static float cells[MOST];
@@ -103,17 +103,17 @@ static void ellipse_of_odd_rows(void **state) {
             assert_true(row[-k] >= 0 && row[-k] <= 1.1f * most && row[N - 1 + k] >= 0 && row[N - 1 + k] <= 1.1f * most);
     }
     float few[3 * 8] = {0};
-    for (size_t n = 1; n <= 5; n++) { /* rows shorter than what a line is laid through */
+    for (size_t n = 1; n <= 5; n++) { /* rows shorter than the samples through which a line is fitted */
         for (size_t i = 0; i < n; i++) few[8 + i] = (float)(3 - (double)i * 0.1);
         qb__extend(QB_PAD_ELLIPSE, few + 8, n, 8, 8);
         for (size_t i = 0; i < 24; i++) assert_true(isfinite(few[i]));
     }
 }
 
-/* The band-limited ramp, tap n. */
+/* Tap n of the band-limited ramp. */
 static double ramp(int n) { return n == 0 ? 0.25 : n % 2 ? -1 / (M_PI * M_PI * n * n) : 0; }
 
-/* The filtered row is the plain sum over the row and its continuation: nothing wraps around. */
+/* The filtered row is the plain sum over the row and its continuation. Nothing wraps around. */
 static void filtered_as_continued(void **state) {
     (void)state;
     static float cells[MOST];

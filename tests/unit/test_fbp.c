@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The whole reconstruction through the public interface: values, threads, failing memory. */
+/* The whole reconstruction through the public interface: its values, several threads, and allocations that fail. */
 #include "check.h"
 
 #include <dirent.h>
@@ -13,8 +13,8 @@ enum { VIEWS = 90, ROWS = 21, COLUMNS = 64 };
 static char folder[] = "/tmp/qb-fbp-XXXXXX";
 static char scan_path[64], volume_path[64];
 
-/* Line integrals of a disc of 0.05/mm, radius 20 px, centred at (6, -3) px; the pixel is 0.5 mm; the
- * axis is at column 30.25. */
+/* Writes the line integrals of a disc of 0.05/mm with a radius of 20 pixels, centred at (6, -3) pixels. A pixel is 0.5
+ * mm, and the axis is at column 30.25. */
 static void write_scan(void) {
     double angles[VIEWS];
     float *rows = malloc(sizeof(float) * ROWS * COLUMNS);
@@ -129,7 +129,7 @@ static void a_disc_comes_back(void **state) {
     qb_array_destroy(&volume);
 }
 
-/* The same bits however the work is cut. */
+/* The bits are the same however the work is cut. */
 static void bits_do_not_depend_on_cuts(void **state) {
     (void)state;
     qb_array first, other;
@@ -146,8 +146,8 @@ static void bits_do_not_depend_on_cuts(void **state) {
     qb_array_destroy(&first);
 }
 
-/* Whichever allocation fails, the status says so, and nothing that looks finished is left; or there
- * is less done at a time, and the volume is the same. The end is where nothing was left to fail. */
+/* One allocation after another fails. Either the status says so and no file looks finished, or the job does less at a
+ * time and the volume is the same. The loop ends when no allocation is left to fail. */
 static void memory_runs_out(void **state) {
     (void)state;
     qb_array whole, other;

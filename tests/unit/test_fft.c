@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every library of Fourier transforms against sums in double, as the definition says. */
+/* Every library of Fourier transforms is compared with sums in double, as the definition says. */
 #include "check.h"
 
 #include "base/memory.h"
@@ -16,7 +16,7 @@ static void fill(float *values, size_t count) {
     }
 }
 
-/* to[k] = sum of from[j] exp(sign 2 pi i jk/n) over numbers that are `step` apart. */
+/* to[k] is the sum of from[j] exp(sign 2 pi i jk/n). The numbers are `step` apart. */
 static void sums(const double *from, double *to, size_t n, size_t step, int sign) {
     for (size_t k = 0; k < n; k++) {
         double re = 0, im = 0;
@@ -70,7 +70,7 @@ static void lines_are_the_definition(void **state) {
         for (const qb__fft_library *const *l = qb__fft_libraries(); *l; l++) one_line(*l, n);
 }
 
-/* Long ones: an impulse is a wave, there and back. */
+/* Long transforms: an impulse becomes a wave, and comes back. */
 static void long_lines(void **state) {
     (void)state;
     static const size_t lengths[] = {8192, 10240, 15360, 12288, 65536, 1 << 20};
@@ -133,7 +133,7 @@ static void real_lines_are_the_definition(void **state) {
         for (const qb__fft_library *const *l = qb__fft_libraries(); *l; l++) one_real_line(*l, sizes[i]);
 }
 
-/* Another one for every row and column. */
+/* A different factor for every row and column. */
 static double some_factor(const void *self, size_t row, size_t column) {
     (void)self;
     return 1 + 0.5 * sin(3.0 * (double)row + 7.0 * (double)column);

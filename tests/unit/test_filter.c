@@ -39,7 +39,7 @@ static double l2_error(const float *got, const double *want, size_t count) {
     return sqrt(error / norm);
 }
 
-/* The row of width n as the padding continues it. */
+/* Element `at` of the row of width n, with its padding beyond both ends. */
 static double continued(const float *row, ptrdiff_t n, ptrdiff_t at, qb_pad pad) {
     if (at >= 0 && at < n) return row[at];
     if (pad == QB_PAD_ZERO) return 0;
@@ -77,8 +77,8 @@ static void ramp_is_the_direct_convolution(void **state) {
     }
 }
 
-/* Every tap up to half a width sees the row continued on its own side; what the finite length makes
- * of the taps beyond is bounded by their sum, 2/(pi^2 n). */
+/* Each tap up to half a width sees the row continued on its own side. The finite length changes the other taps. Their
+ * sum, 2/(pi^2 n), bounds that error. */
 static void padding_continues_the_row(void **state) {
     (void)state;
     enum { N = 200 };
@@ -113,7 +113,7 @@ static double window(const char *name, double x) {
     return 1;
 }
 
-/* out = sum over k of H[k] X[k] e^.., all in double and straight from the definitions. */
+/* out = sum over k of H[k] X[k] e^.., in double and straight from the definitions. */
 static void double_dft_filter(const char *name, double cutoff, const float *row, size_t n, size_t length, double *out) {
     double *kernel = calloc(length, sizeof *kernel);
     for (size_t k = 0; k < length; k++) {
@@ -211,7 +211,7 @@ static void windows_come_from_files(void **state) {
         qb__filter *filter = make(spec, QB_PAD_ZERO, N, 1);
         size_t length = qb__filter_length(filter);
         memset(want, 0, sizeof want);
-        for (size_t k = 0; k < length; k++) { /* a triangle, as a sum over its plane waves */
+        for (size_t k = 0; k < length; k++) { /* a triangle, as a sum of its plane waves */
             double f = 2.0 * (double)(k <= length / 2 ? k : length - k) / (double)length;
             double h = 0.25, w = fmax(0, 1 - f * (cut ? 2 : 1));
             for (size_t j = 1; j < length; j++)
@@ -244,7 +244,7 @@ static void a_row_is_its_own(void **state) {
     fill(rows, ROWS * STRIDE, 9);
     memcpy(alone, rows, sizeof rows);
     qb__filter *filter = make("hamming", QB_PAD_EDGE, N, 1);
-    for (size_t i = 0; i < N; i++) rows[3 * STRIDE + i] *= 1e6f; /* loud neighbours */
+    for (size_t i = 0; i < N; i++) rows[3 * STRIDE + i] *= 1e6f; /* the rows beside have large values */
     rows[5 * STRIDE] = NAN;
     float between = rows[STRIDE - 1];
     apply(filter, rows, ROWS, STRIDE, 0.5f);

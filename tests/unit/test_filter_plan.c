@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans of the devices' filter, and opening cuFFT where it is missing: both need no device. */
+/* Plans of the devices' filter, and opening cuFFT where it is missing. Both need no device. */
 #include "check.h"
 
 #include "device/cufft_open.h"
@@ -52,7 +52,7 @@ static void without_cufft(void **state) {
     assert_false(qb__cufft_open(13000, &api, why, sizeof why));
     assert_non_null(strstr(why, "/no/such/libcufft.so"));
     unsetenv("QB_LIBCUFFT");
-    assert_false(qb__cufft_open(10000, &api, why, sizeof why)); /* older than any that we know */
+    assert_false(qb__cufft_open(10000, &api, why, sizeof why)); /* older than any version that we know */
     assert_non_null(strstr(why, "install"));
     if (set) setenv("QB_LIBCUFFT", kept, 1);
 }

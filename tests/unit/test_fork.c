@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fork(): a child of a process that was quiet works; one that was made while another thread was in the library refuses in
- * words, where locks that nobody can open would let it hang; objects whose threads stayed behind say so. */
+/* fork(). A child of a quiet process works. A child that was made while another thread was in the library returns an
+ * error in words, because locks that nobody can open would let it hang. So do objects whose threads stayed in the
+ * parent. */
 #include <limits.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -23,7 +24,7 @@ static qb_status reconstruct(const qb_env *env) {
     return qb_fbp(&in, angles, 1, &out, &options, env);
 }
 
-/* Its exit code; a child that hangs is ended by its alarm, and has none. */
+/* Returns the exit code of a child that runs `what`. A child that hangs is ended by its alarm and has no exit code. */
 static int in_child(int (*what)(void *), void *self) {
     int status;
     fflush(NULL);
@@ -50,7 +51,7 @@ static qb_status project(qb_projector *projector) {
 
 static int refuses_projector(void *projector) {
     const bool said = project(projector) == QB_BAD_ARGUMENT && strstr(qb_detail(), "fork()");
-    qb_projector_destroy(projector); /* nobody is waited for */
+    qb_projector_destroy(projector); /* must not wait for threads that stayed in the parent */
     return said ? works(NULL) : 1;
 }
 
@@ -118,7 +119,7 @@ static void a_busy_process(void **state) {
     assert_int_equal(in_child(refuses, NULL), 0);
     assert_int_equal(write(m.go_on[1], &byte, 1), 1);
     pthread_join(thread, NULL);
-    assert_ok(m.status); /* nothing of this reaches the parent */
+    assert_ok(m.status); /* nothing that the child does reaches the parent */
     assert_int_equal(in_child(works, NULL), 0);
     for (int i = 0; i < 2; i++) close(m.arrived[i]), close(m.go_on[i]);
 }

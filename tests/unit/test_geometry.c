@@ -88,7 +88,7 @@ static void uneven_views_get_half_their_gaps(void **state) {
     double radians[] = {0, 170, 10, 30, 60, 110, 140, 90}, weights[8];
     static const double expected[] = {10, 20, 15, 25, 30, 25, 30, 25};
     for (int i = 0; i < 8; i++) radians[i] *= PI / 180;
-    radians[3] += PI; /* 30 + 180 is 30 */
+    radians[3] += PI; /* 30 + 180 degrees is the direction of 30 */
     qb__angle_report report;
     weigh(8, radians, weights, &report);
     for (int i = 0; i < 8; i++) check_close(weights[i] * 180 / PI, expected[i], 1e-9);
@@ -97,7 +97,7 @@ static void uneven_views_get_half_their_gaps(void **state) {
     check_close(report.gap, 30, 1e-9);
 }
 
-/* Opposite views that miss each other by a little are not one direction, yet share all the same. */
+/* Opposite views that differ by a small angle are not one direction, yet they share their weight. */
 static void near_repeats_share(void **state) {
     (void)state;
     static double radians[MAX], weights[MAX];
@@ -112,7 +112,7 @@ static void near_repeats_share(void **state) {
 static void part_repeated_scans_are_whole(void **state) {
     (void)state;
     static double radians[MAX], weights[MAX];
-    spaced(5, 0.5, 540, radians); /* 270 degrees: half of the directions twice */
+    spaced(5, 0.5, 540, radians); /* 270 degrees: half of the directions are measured twice */
     qb__angle_report report;
     weigh(540, radians, weights, &report);
     check_close(sum(weights, 540), PI, 1e-12);
@@ -127,7 +127,7 @@ static void part_repeated_scans_are_whole(void **state) {
 static void limited_angles_are_said_and_capped(void **state) {
     (void)state;
     static double radians[MAX], weights[MAX];
-    spaced(150, 1, 121, radians); /* 150..270: nothing from 90 to 150 */
+    spaced(150, 1, 121, radians); /* 150..270 degrees: nothing from 90 to 150 */
     qb__angle_report report;
     assert_int_equal(qb__angle_weights_as(QB_WEIGHTS_CAPPED, 121, radians, weights, &report), QB_OK);
     check_close(weights[60], PI / 180, 1e-12);
@@ -142,10 +142,10 @@ static void limited_angles_are_said_and_capped(void **state) {
     check_close(report.capped, 1 - sum(weights, 121) / PI, 1e-12);
     assert_non_null(strstr(report.text, "make values 32 % too low"));
     assert_int_equal(qb__angle_weights_as(QB_WEIGHTS_SPACING, 121, radians, weights, &report), QB_OK);
-    check_close(sum(weights, 121), PI, 1e-12); /* the views at the gap's borders stand for it */
+    check_close(sum(weights, 121), PI, 1e-12); /* the views at the borders of the gap carry its weight */
     check_close(weights[60], PI / 180, 1e-12);
     assert_true(weights[0] > 30 * PI / 180 && report.capped == 0 && !report.open);
-    weigh(121, radians, weights, &report); /* by default nothing stands for so much */
+    weigh(121, radians, weights, &report); /* by default no view carries so much weight */
     check_close(sum(weights, 121), 123 * PI / 180, 1e-12);
     check_close(weights[60], PI / 180, 1e-12);
     check_close(weights[0], 2 * PI / 180, 1e-12);
@@ -199,7 +199,7 @@ static void cone_views_stand_where_they_should(void **state) {
     const qb_view *view = &geometry.view[0];
     check_close(view->source[0], sod * sin(t), 1e-12);
     check_close(view->source[1], -sod * cos(t), 1e-12);
-    /* the principal ray meets column (n - 1) / 2 - U / du, row (n - 1) / 2 - V / dv */
+    /* The principal ray meets column (n - 1) / 2 - U / du and row (n - 1) / 2 - V / dv. */
     double column = 31.5 - offset_u / du, row = 19.5 - offset_v / dv, foot[3];
     for (int k = 0; k < 3; k++) foot[k] = view->detector[k] + column * view->u[k] + row * view->v[k];
     check_close(foot[0], -(sdd - sod) * sin(t), 1e-12);

@@ -46,7 +46,7 @@ static void refused(const char *text, qb_status code, const char *says) {
     if (!strstr(qb_detail(), says)) fail_msg("'%s' does not say '%s'", qb_detail(), says);
 }
 
-/* Two geometries put the same points on the same pixels. */
+/* Checks that two geometries put the same points on the same pixels. */
 static void same_images(const qb_geometry *a, const qb_geometry *b, double bound) {
     assert_int_equal(a->beam, b->beam);
     assert_int_equal(a->views, b->views);
@@ -82,7 +82,7 @@ static qb_geometry circle(double u, double v) {
     return geometry;
 }
 
-/* The file's text between the distances and the projections, and the geometry it must mean. */
+/* Loads a file with this text between the distances and the projections. It must give the geometry `expected`. */
 static void means(const char *fields, qb_geometry expected) {
     char text[1024];
     qb_geometry geometry;
@@ -104,7 +104,7 @@ static void rtk_projection_offsets(void **state) {
     means("<ProjectionOffsetX>3</ProjectionOffsetX><ProjectionOffsetY>-2</ProjectionOffsetY>", circle(3, -2));
 }
 
-/* The source moves along columns (cos t, sin t, 0) and rows z, the detector stays. */
+/* The source moves along the columns (cos t, sin t, 0) and along the rows z. The detector stays. */
 static void rtk_source_offsets(void **state) {
     (void)state;
     qb_geometry expected = circle(0, 0);
@@ -116,7 +116,7 @@ static void rtk_source_offsets(void **state) {
     means("<SourceOffsetX>4</SourceOffsetX><SourceOffsetY>-5</SourceOffsetY>", expected);
 }
 
-/* About the direction (-sin t, cos t, 0) of the rays, columns towards -z for a positive angle. */
+/* The detector turns about (-sin t, cos t, 0), the direction of the rays. A positive angle turns columns towards -z. */
 static void rtk_in_plane_angle(void **state) {
     (void)state;
     qb_geometry_options options = {.sod = 100, .sdd = 200, .tilt = {1, {-20}}};
@@ -126,8 +126,7 @@ static void rtk_in_plane_angle(void **state) {
     means("<InPlaneAngle>20</InPlaneAngle>", expected);
 }
 
-/* Gantry 0: the source goes down, or up, on its circle about the x axis, the detector against it.
- */
+/* At gantry angle 0 the source moves down, or up, on its circle about the x axis. The detector stays opposite. */
 static void rtk_out_of_plane_angle(void **state) {
     (void)state;
     qb_geometry geometry;
@@ -206,7 +205,7 @@ static void bad_xml_is_refused(void **state) {
     assert_int_equal(load(ROOT DISTANCES TWO END, NULL, &geometry), QB_BAD_ARGUMENT);
 }
 
-/* Everything skewed, as only vectors can say it, or as RTK can. */
+/* A geometry in which everything is skewed, as far as vectors can say it, or as far as RTK can. */
 static qb_geometry crooked(bool orthogonal) {
     qb_geometry_options options = {
         .sod = 100, .sdd = 200, .offset = (char *)"3,-2", .tilt = {3, {4, 5, -6}}, .jitter = {4, {0.5, 0.25, 3, 20}}};
@@ -300,7 +299,7 @@ static void matrix_files(void **state) {
     refused("", QB_BAD_INPUT, "0 numbers");
     qb_geometry geometry, expected = circle(0, 0);
     expected.views = 1;
-    /* column = 30 + x 200 / 0.5 / (y + 100), row = 20 + z 200 / 0.25 / (y + 100), times -3. */
+    /* column = 30 + x 200 / 0.5 / (y + 100), row = 20 + z 200 / 0.25 / (y + 100). The matrix is multiplied by -3. */
     assert_int_equal(
         load("# a comment\n[-1200, -90, 0, -9000;\n 0, -60, -2400, -6000\n 0 -3 0 -300]", &detector, &geometry), QB_OK);
     same_images(&geometry, &expected, 1e-9);

@@ -15,7 +15,7 @@
 
 static double uniform(double low, double high) { return low + (high - low) * (double)rand() / RAND_MAX; }
 
-/* Any view with the origin in front of it, skew rows and columns included. */
+/* A random view with the origin in front of it. Rows and columns may be skewed. */
 static qb_view random_view(void) {
     qb_view view;
     for (int j = 0; j < 3; j++) {
@@ -32,7 +32,7 @@ static qb_view random_view(void) {
     return view;
 }
 
-/* A point of the ray through a pixel falls on that pixel, and w grows with its depth. */
+/* A point on the ray through a pixel falls on that pixel, and w grows with the depth of the point. */
 static void points_of_a_ray_fall_on_its_pixel(void **state) {
     (void)state;
     for (int trial = 0; trial < 1000; trial++) {

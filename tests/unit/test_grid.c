@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Grids from options and files, whether a geometry sees them, and the values that files stand for.
- */
+/* Grids from options and files, whether a geometry sees them, and the values that files contain. */
 #include "io_files.h"
 
 #include "base/memory.h"
@@ -34,7 +33,7 @@ static void options_change_what_they_name(void **state) {
     assert_non_null(strstr(qb_detail(), "2.5"));
 }
 
-/* The slices that are left lie where they lay. */
+/* The slices that remain keep their place in space. */
 static void slices_keep_their_place(void **state) {
     (void)state;
     static const struct {
@@ -87,7 +86,7 @@ static void files_give_their_grid_back(void **state) {
         if (status == QB_UNSUPPORTED) continue;
         assert_ok(status);
         status = qb_grid_load(in_folder(kinds[i]), &grid);
-        if (status == QB_UNSUPPORTED) continue; /* TIFF is written without its library, not read */
+        if (status == QB_UNSUPPORTED) continue; /* TIFF can be written without its library, but not read */
         assert_ok(status);
         assert_true(grid.n[0] == 8 && grid.n[1] == 10 && grid.n[2] == 6);
         for (int j = 0; j < 3; j++) assert_close(grid.voxel[j], usual.voxel[j], 1e-9);
@@ -145,7 +144,7 @@ static void volumes_out_of_sight(void **state) {
     qb_geometry g = circle(16, 6.283185307179586);
     assert_ok(qb_geometry_check_grid(&g, &usual));
     qb_grid grid = usual;
-    grid.offset[2] = 60; /* rows end at 12 pixels of 1.6 mm, demagnified: 12 mm */
+    grid.offset[2] = 60; /* the rows end at 12 pixels of 1.6 mm, divided by the magnification: 12 mm */
     refused(&g, &grid, "no view sees any");
     grid = usual;
     grid.offset[0] = 40;
@@ -160,7 +159,7 @@ static void volumes_out_of_sight(void **state) {
     qb_geometry_destroy(&g);
 }
 
-/* Whichever allocation fails, the call says so and leaves nothing behind. */
+/* One allocation after another fails. The call says so and leaves nothing behind. */
 static void memory_runs_out(void **state) {
     (void)state;
     static const char *const endings[] = {"g.json", "g.xml", "g.txt"};
@@ -175,7 +174,7 @@ static void memory_runs_out(void **state) {
             qb__fail_allocation(k);
             status = qb_geometry_load(path, &detector, NULL, &read);
             qb__fail_allocation(0);
-            if (status == QB_UNSUPPORTED) break; /* without expat */
+            if (status == QB_UNSUPPORTED) break; /* built without expat */
             if (status != QB_OK) assert_status(status, QB_NO_MEMORY);
             if (status != QB_OK) assert_null(read.view);
             qb_geometry_destroy(&read);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The forecast of how far a cost still falls, on costs whose end is known. */
+/* The forecast of how far a cost still falls, on costs whose final value is known. */
 #include <math.h>
 
 #include "recon/mbir/icd/icd_fall.h"
@@ -9,7 +9,8 @@ static double power(double e) { return 100 + 50 / (1 + e); }
 static double powerless(double e) { return 100 + 50 / sqrt(1 + e); }
 static double halves(double e) { return 100 + 50 * exp2(-e); }
 
-/* Exact for powers, after enough equits; never too small by more than the first ones' way; too large by a few for exponentials. */
+/* The forecast is exact for powers, after enough equits. It is too small by no more than the way of the first equits,
+ * and for exponentials a few times too large. */
 static void known_ends(void **state) {
     static const struct {
         double (*cost)(double), least, most;
@@ -29,7 +30,8 @@ static void known_ends(void **state) {
     }
 }
 
-/* As momentum does: by a factor an equit. The forecast by factor is right, that by powers too large. */
+/* A cost that falls by a constant factor per equit, as with momentum. The forecast by factor is right, and the one by
+ * powers is too large. */
 static void by_factor(void **state) {
     (void)state;
     qb__icd_fall fall = {0};
@@ -51,14 +53,14 @@ static void nothing_known(void **state) {
     assert_true(qb__icd_fall_rest(&fall) > 0.5);
 }
 
-/* From its end on it does not fall: one turn shows it. */
+/* A cost that has reached its end does not fall. One turn is enough to see this. */
 static void begun_at_its_end(void **state) {
     qb__icd_fall fall = {0};
     (void)state;
     qb__icd_fall_add(&fall, 0, 10);
     qb__icd_fall_add(&fall, 1, 10 - 1e-6);
     assert_true(qb__icd_fall_rest(&fall) < 1e-5);
-    qb__icd_fall_add(&fall, 2, 10 + 1e-6); /* rounding */
+    qb__icd_fall_add(&fall, 2, 10 + 1e-6); /* a rounding error */
     assert_true(qb__icd_fall_rest(&fall) < 1e-5);
 }
 

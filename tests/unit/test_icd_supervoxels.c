@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which SuperVoxels a turn takes, and in what batches: no two that could write the same voxel are ever together. */
+/* Which SuperVoxels a turn takes, and in which batches. No two that could write the same voxel may be in one batch. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static int place_of(const qb__supervoxels *s, int32_t which, int y) {
     return s->corner[which] >> (y ? 16 : 0) & 0xffff;
 }
 
-/* Two of a batch are two squares apart at least; those picked in a pass, of a slice, in taken[]. */
+/* Checks that SuperVoxels of one batch are at least two squares apart. Counts in taken[] those that a slice's pass
+ * picked. */
 static void check_batch(const qb__supervoxels *s, size_t batch, size_t slice, int *taken) {
     const int32_t *list = s->picked + s->batch_at[batch] + slice * (size_t)s->batch_places[batch];
     assert_in_range(s->batch_places[batch], 1, s->places);
@@ -87,7 +88,7 @@ static void test_turns(void **state) {
                 else
                     most = fmax(most, amount[i]);
             }
-            assert_true(least >= most); /* those that moved most */
+            assert_true(least >= most); /* those that moved most are taken */
             count_pass(&s, 1, slice, taken);
             assert_int_equal(sum_of(taken), some);
         }
@@ -95,7 +96,7 @@ static void test_turns(void **state) {
     qb__supervoxels_destroy(&s);
 }
 
-/* A slice that has stopped is left alone; of two random numbers the same lists come. */
+/* A slice that has stopped is left alone. Two objects with the same seed give the same lists. */
 static void test_still(void **state) {
     (void)state;
     const bool still[SLICES] = {true, false};
@@ -114,7 +115,7 @@ static void test_still(void **state) {
     qb__supervoxels_destroy(&again);
 }
 
-/* With a threshold the end of a colour waits for another turn, but its first batch never does. */
+/* With a threshold the last SuperVoxels of a colour wait for another turn. The first batch of a colour never waits. */
 static void test_threshold(void **state) {
     (void)state;
     const bool still[SLICES] = {false};
@@ -129,8 +130,9 @@ static void test_threshold(void **state) {
     qb__supervoxels_destroy(&s);
 }
 
-/* No batch is more than half of what a pass takes of a colour, however many are asked for: the same ones each turn, and they
- * swing about their optimum. A large image has as many as were asked for. */
+/* No batch is larger than half of what a pass takes of a colour, however large it was asked for. Otherwise each turn
+ * would take the same SuperVoxels at once and their values would swing about the optimum. A large image has batches of
+ * the size asked for. */
 static void test_small_images(void **state) {
     (void)state;
     static const size_t sizes[][2] = {{5, 5}, {16, 16}, {24, 17}, {34, 30}, {80, 9}, {64, 64}, {200, 3}};
@@ -152,7 +154,8 @@ static void test_small_images(void **state) {
     }
 }
 
-/* A slice whose cost has risen takes half as many at a time, down to one; the others go on as they would without it. */
+/* A slice whose cost has risen takes half as many at a time, down to one. The other slices go on as if nothing had
+ * happened. */
 static void test_costs_that_rise(void **state) {
     (void)state;
     const bool still[SLICES] = {false};
@@ -174,7 +177,7 @@ static void test_costs_that_rise(void **state) {
             assert_true(held <= s.fewer[1]);
         }
         count_pass(&s, 1, 1, taken);
-        if (turn > 1) assert_int_equal(sum_of(taken), (s.count + 3) / 4); /* one at a time none is left out */
+        if (turn > 1) assert_int_equal(sum_of(taken), (s.count + 3) / 4); /* one at a time, none is left out */
         qb__supervoxels_ease(&s, costs[turn]);
         assert_int_equal(s.fewer[0], s.places);
         assert_int_equal(s.fewer[1], fewer[turn]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every method on the CPU, stopped at many moments: it says so and leaves no file; what it kept, --resume goes on with to the bits
- * of a run that was not stopped. What returns numbers returns them whole or says QB_CANCELLED. */
+/* Every method on the CPU is stopped at many moments. It returns QB_CANCELLED and leaves no file. From what it kept,
+ * --resume gives the bits of a run that was not stopped. A function that returns numbers returns all of them or
+ * QB_CANCELLED. */
 #include "interrupted.h"
 
 static const job_case cases[] = {
@@ -53,7 +54,8 @@ static void methods(void **state) {
 
 /* ---- what returns numbers ---- */
 
-/* Stopped at each of many looks, `call` fails, or its result is that of a call that was not stopped. */
+/* Stops `call` at each of many questions whether to stop. It must fail, or its result must equal that of a call that
+ * was not stopped. */
 static void stop_call(const char *name, qb_status (*call)(const qb_env *env, void *result), size_t bytes) {
     enum { TIMES = 40, MOST = 1 << 16 };
     static char want[MOST], got[MOST];
@@ -112,7 +114,7 @@ static qb_status through_projector(const qb_env *env, void *result, bool back) {
 static qb_status project(const qb_env *env, void *result) { return through_projector(env, result, false); }
 static qb_status project_back(const qb_env *env, void *result) { return through_projector(env, result, true); }
 
-/* A diagonal matrix is solved in one pass. */
+/* The matrix is diagonal, so one pass solves it. */
 static qb_status descend(const qb_env *env, void *result) {
     enum { COLUMNS = 5 };
     const uint32_t row[COLUMNS] = {0, 1, 2, 3, 4};

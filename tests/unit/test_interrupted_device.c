@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every method on every device, stopped at many moments: see test_interrupted.c. */
+/* Every method on every device is stopped at many moments: see test_interrupted.c. */
 #define MOMENTS 3 /* a device may take seconds to start */
 #include "interrupted.h"
 #include "on_devices.h"

@@ -50,7 +50,7 @@ static void refuse(const char *text, qb_status status, const char *words) {
     if (!strstr(qb_detail(), words)) fail_msg("\"%s\" does not say \"%s\"", qb_detail(), words);
 }
 
-/* Within a little over 2 pi, more than eight of them. */
+/* More than eight angles, all within a little over 2 pi, may be radians. The library then asks for the unit. */
 static void radians_are_asked_for(void **state) {
     (void)state;
     static const double degrees[10] = {0, 20, 40, 60, 80, 100, 120, 140, 160, 180};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Measured scans of tests/data, and what more.py there makes of them. */
+/* The measured scans of tests/data, and what more.py makes of them. */
 #include "measured.h"
 #include "quickbeam/io.h"
 #include "quickbeam/scan.h"
@@ -50,7 +50,7 @@ static void tooth(void **state) {
     qb_scan_close(scan);
 }
 
-/* The same measurement as NXtomo and as TIFF files: equal value for value. */
+/* The same measurement as NXtomo and as TIFF files gives the same values. */
 static void savu_both_ways(void **state) {
     (void)state;
     needs("savu24737_tiff/angles.txt");
@@ -102,11 +102,11 @@ static void savu_refusals(void **state) {
     assert_status(qb_scan_open(measured("savu24737_tiff"), NULL, NULL, &scan), QB_BAD_INPUT);
 }
 
-/* Links that lead nowhere are survived and told of. */
+/* Links that lead nowhere do no harm and are reported. */
 static void k11(void **state) {
     (void)state;
     needs("k11_nxs/k11-18014.nxs");
-    const qb_scan_options mean = {.flat_fields = QB_FLATS_MEAN}; /* else darks of several times make floats */
+    const qb_scan_options mean = {.flat_fields = QB_FLATS_MEAN}; /* otherwise darks of several times give floats */
     qb_scan *scan = open_scan("k11_nxs/k11-18014.nxs", &mean);
     expect_shape(scan, 3001, 22, 26, 100, 100);
     assert_int_equal(qb_scan_describe(scan)->dtype, QB_U16);

@@ -58,7 +58,7 @@ static hid_t make_file(const char *name, hsize_t userblock) {
     return file;
 }
 
-/* Any part of any storage is what was put there. */
+/* Checks that any part of any storage layout holds what was written there. */
 static void check_parts(const char *name, qb_dtype dtype) {
     static const char *const views[] = {NULL, "1:12:3", "-5:"};
     static const size_t first[] = {0, 1, 7}, step[] = {1, 3, 1};
@@ -164,7 +164,7 @@ static void exchange_with_quirks(void **state) {
     assert_status(qb_scan_open(in_folder("q.h5"), &options, NULL, &scan), QB_NOT_FOUND);
 }
 
-/* An entry of any name; alignment frames; the data behind an external link. */
+/* An entry with any name, alignment frames, and data behind an external link. */
 static void nxtomo(void **state) {
     (void)state;
     static const int keys[] = {2, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 1};
@@ -234,7 +234,7 @@ static void unwritten_data(void **state) {
     qb_array_destroy(&array);
 }
 
-/* The library must leave HDF5's printing of errors as its caller has it. */
+/* The library must leave HDF5's printing of errors as its caller has set it. */
 static void error_printing_is_given_back(void **state) {
     (void)state;
     H5E_auto2_t before, after;

@@ -7,7 +7,7 @@
 
 static const char *const files[] = {"a.h5", "a.tif", "a.mha", "a.npy", "a.nrrd"};
 
-/* Two flats, two darks, four views: what quickbeam itself writes. */
+/* Two flats, two darks and four views, as quickbeam itself writes them. */
 static qb_status put_scan(const char *path, qb_dtype dtype) {
     static double angles[4] = {0.0, 0.5, 1.0, 1.5};
     char data[120 * 8];
@@ -51,7 +51,7 @@ static void scan_comes_back(void **state) {
     qb_scan_close(NULL);
 }
 
-/* The same array as views, as sinograms, and only some views of both. */
+/* The same array read as views and as sinograms, and only some views of both. */
 static void sinograms_are_turned(void **state) {
     (void)state;
     unsigned char data[120], got[120];
@@ -78,8 +78,7 @@ static void sinograms_are_turned(void **state) {
     qb_scan_close(scan);
 }
 
-/* Every length a broken copy may have: an error that names the file, never a crash or wrong data.
- */
+/* A broken copy may end at any byte. Every length gives an error that names the file, never a crash or wrong data. */
 static void truncated_files(void **state) {
     (void)state;
     qb_stack stack = small_stack(QB_F32);
@@ -97,7 +96,7 @@ static void truncated_files(void **state) {
         for (size_t n = 0; n < bytes; n += n < 200 || bytes - n < 100 ? 1 : step) {
             put_file(path, whole, n);
             qb_status status = qb_array_load(path, NULL, &array, NULL);
-            if (status == QB_OK) { /* what is missing was not needed */
+            if (status == QB_OK) { /* the missing bytes were not needed */
                 if (array.shape[0] != 4) fail_msg("%s cut at %zu of %zu: %zu images", path, n, bytes, array.shape[0]);
                 assert_memory_equal(array.data, data, sizeof data);
                 qb_array_destroy(&array);
@@ -124,11 +123,12 @@ static void bad_files_say_why(void **state) {
     static const char huge[] = "\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, "
                                "'shape': (99999999999, 3), }       \n";
     static const char overflow[] = "\x93NUMPY\x01\x00\x4d\x00{'descr': '<f4', 'fortran_order': False, "
-                                   "'shape': (4294967296,4294967296,4)}\n"; /* 2^66 values: none, in 64 bits */
+                                   "'shape': (4294967296,4294967296,4)}\n"; /* 2^66 values, which is zero in 64 bits */
     static const char mha[] = "NDims = 3\nDimSize = 4 4 4\nElementType = MET_FLOAT\n"
                               "CompressedData = True\nElementDataFile = LOCAL\n";
     put_file(in_folder("f.npy"), fortran, sizeof fortran - 1);
-    open_fails(in_folder("f.npy"), QB_BAD_INPUT, "do not fit"); /* it is read, but its values are not there */
+    /* the header can be read, but the values are not there */
+    open_fails(in_folder("f.npy"), QB_BAD_INPUT, "do not fit");
     put_file(in_folder("h.npy"), huge, sizeof huge - 1);
     open_fails(in_folder("h.npy"), QB_BAD_INPUT, "99999999999");
     put_file(in_folder("o.npy"), overflow, sizeof overflow - 1);
@@ -149,7 +149,8 @@ static void bad_files_say_why(void **state) {
 #endif
 }
 
-/* In whatever order, in whatever pieces and however often rows are read, each counts once; all must have been. */
+/* Rows are read in any order, in any pieces and any number of times. Each row counts once, and all must have been
+ * read. */
 static void digests_count_rows_once(void **state) {
     (void)state;
     enum { IMAGES = 3, ROWS = 4, BYTES = 5 };
@@ -162,7 +163,7 @@ static void digests_count_rows_once(void **state) {
     assert_true(qb__digest_whole(&all));
     assert_ok(qb__digest_begin(&some, IMAGES, ROWS, BYTES, 0, ROWS));
     for (size_t image = IMAGES; image-- > 0;)
-        for (size_t row = 0; row < ROWS; row++) { /* each but the last twice */
+        for (size_t row = 0; row < ROWS; row++) { /* each row but the last, twice */
             assert_false(qb__digest_whole(&some));
             const size_t rows = row + 1 < ROWS ? 2 : 1;
             qb__digest_add(&some, image, image + 1, row, row + rows, data + (image * ROWS + row) * BYTES, 1);
@@ -170,7 +171,7 @@ static void digests_count_rows_once(void **state) {
             if (image == 0 && row + 2 >= ROWS) break;
         }
     assert_true(qb__digest_whole(&some) && some.sum == all.sum);
-    /* Of those of one scan each gathers what is added while it is among them. */
+    /* Two digests of one scan. Each receives what is added while it is in the list. */
     qb__digest first = {0}, second = {0}, *list = NULL;
     assert_ok(qb__digest_begin(&first, IMAGES, ROWS, BYTES, 0, ROWS));
     assert_ok(qb__digest_begin(&second, IMAGES, ROWS, BYTES, 0, ROWS));
@@ -259,7 +260,7 @@ static void natural_order(void **state) {
     assert_memory_equal(got, data, sizeof data);
 }
 
-/* Many flats take a while: their mean is stopped, too. */
+/* The mean of many flats takes a while, so it can be stopped too. */
 static void opening_is_cancelled(void **state) {
     (void)state;
     volatile sig_atomic_t stop = 1;
@@ -269,7 +270,7 @@ static void opening_is_cancelled(void **state) {
     assert_null(scan);
 }
 
-/* Memory runs out at each allocation in turn while a scan is opened. */
+/* Each allocation fails in turn while a scan is opened. */
 static void memory_runs_out(void **state) {
     (void)state;
     static const char *const scans[] = {"s.h5", "s.npy", "s.mha", "s/"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several threads read and write what one does. */
+/* Several threads read and write the same as one. */
 #include <threads.h>
 #include <time.h>
 
@@ -17,7 +17,7 @@
 typedef struct tally {
     _Atomic int done[100], worker[8];
     size_t bad;
-    long wait; /* ns of a piece behind the bad one, until the failure is noted */
+    long wait; /* ns that each piece behind the bad one takes, so that the failure is noticed meanwhile */
 } tally;
 
 static qb_status count_piece(void *context, size_t piece, size_t worker) {
@@ -36,7 +36,7 @@ static void pieces_are_shared(void **state) {
         assert_ok(qb__share(threads, 100, count_piece, &t));
         for (int i = 0; i < 100; i++) assert_int_equal(t.done[i], 1);
         for (size_t w = threads; w < 8; w++) assert_int_equal(t.worker[w], 0);
-        for (long wait = 5000000; wait < 999999999; wait *= 3) { /* a busy machine may be late to note it */
+        for (long wait = 5000000; wait < 999999999; wait *= 3) { /* a busy machine may notice it late */
             t = (tally){.bad = 30, .wait = wait};
             assert_status(qb__share(threads, 100, count_piece, &t), QB_NO_SPACE);
             assert_string_equal(qb_detail(), "piece 30");
@@ -59,7 +59,7 @@ static const qb__region regions[] = {
     {0, IMAGES, 1, 0, ROWS}, {3, 30, 1, 7, 140}, {1, 13, 3, 0, ROWS}, {2, 4, 11, 50, 159}, {39, 1, 1, 0, ROWS},
 };
 
-/* Whatever is asked for, by any number of threads. */
+/* Reads any region with any number of threads. */
 static void check_regions(qb__source *source, const uint16_t *values) {
     uint16_t *got = calloc(VALUES, sizeof *got);
     static const size_t threads[] = {1, 2, 7};
@@ -79,7 +79,7 @@ static void check_regions(qb__source *source, const uint16_t *values) {
     free(got);
 }
 
-/* By several threads, in slabs that are no multiple of anything. */
+/* Writes with several threads, in slabs of odd sizes. */
 static void put_slabs(const char *path, const qb_stack *stack, const uint16_t *values) {
     static const size_t edge[] = {0, 17, 18, IMAGES};
     qb_writer *writer;
@@ -116,7 +116,7 @@ static void files_are_written_and_read(void **state) {
     free(values);
 }
 
-/* A file that ends too early ends the reading of every thread, with its own words. */
+/* A file that ends too early stops all threads that read it. The message is that of the file. */
 static void short_files(void **state) {
     (void)state;
     uint16_t *values = calloc(VALUES, sizeof *values);
@@ -146,7 +146,7 @@ static void put_chunks(const char *name, filters how, const hsize_t chunk[3], co
     if (how == CHECKED) H5Pset_fletcher32(create);
     hid_t set = H5Dcreate2(file, "data", H5T_STD_U16LE, space, H5P_DEFAULT, create, H5P_DEFAULT);
     assert_true(H5Dwrite(set, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    if (how == DEFLATE) { /* this chunk says that it leaves the filter out */
+    if (how == DEFLATE) { /* this chunk says that no filter was applied */
         const hsize_t at[3] = {0, 0, 0};
         uint16_t *raw = calloc(chunk[0] * chunk[1] * chunk[2], sizeof *raw);
         for (hsize_t i = 0; i < chunk[0] * chunk[1]; i++)
@@ -160,8 +160,7 @@ static void put_chunks(const char *name, filters how, const hsize_t chunk[3], co
     H5Fclose(file);
 }
 
-/* Chunks that end beyond the data, that touch what is asked for in part, of every filter; what we cannot unpack
- * HDF5 does. */
+/* Chunks of every filter that end beyond the data or are needed only in part. HDF5 unpacks what we cannot. */
 static void chunks_are_unpacked(void **state) {
     (void)state;
     static const hsize_t chunks[][3] = {{1, ROWS, COLUMNS}, {5, 48, 125}, {7, 160, 300}};
@@ -182,7 +181,7 @@ static void chunks_are_unpacked(void **state) {
     free(values);
 }
 
-/* A chunk that is no gzip data is named; HDF5 says no more than that a filter failed. */
+/* A chunk that is no gzip data is named. HDF5 itself says only that a filter failed. */
 static void broken_chunks(void **state) {
     (void)state;
     static const hsize_t chunk[] = {4, ROWS, COLUMNS}, at[] = {8, 0, 0};
@@ -192,7 +191,7 @@ static void broken_chunks(void **state) {
     put_chunks("b.h5", SHUFFLED, chunk, values);
     hid_t file = H5Fopen(in_folder("b.h5"), H5F_ACC_RDWR, H5P_DEFAULT), set = H5Dopen2(file, "data", H5P_DEFAULT);
     for (unsigned short_one = 0; short_one < 2; short_one++) {
-        /* zlib's form of two bytes; then no zlib data at all */
+        /* First a zlib header of two bytes with bad data, then no zlib data at all. */
         static const unsigned char two[] = {0x78, 0x9c, 0x63, 0x60, 0, 0, 0, 2, 0, 1};
         static const unsigned char rubbish[] = "rubbish, not deflated";
         assert_true(H5Dwrite_chunk(set, H5P_DEFAULT, 0, at, short_one ? sizeof two : sizeof rubbish,
@@ -211,7 +210,8 @@ static void broken_chunks(void **state) {
     free(values);
 }
 
-/* Memory for unpacking is asked for before, within what --max-ram leaves, and its lack is a failure like others. */
+/* Memory for unpacking is requested beforehand, within what --max-ram leaves. If there is too little, the read fails
+ * like any other. */
 static void unpacking_has_a_limit(void **state) {
     (void)state;
     static const hsize_t chunk[] = {10, ROWS, COLUMNS};

@@ -10,9 +10,9 @@ static unsigned short pixels[PIXELS];
 
 /* How an image is stored. */
 typedef struct {
-    const char *mode; /* of TIFFOpen: w little-endian or wb, bigger with 8 */
+    const char *mode; /* mode of TIFFOpen: w for little-endian, wb for big-endian, 8 for BigTIFF */
     uint16_t compression;
-    uint32_t strip, tile; /* rows; 0: none */
+    uint32_t strip, tile; /* rows of a strip, side of a tile; 0: none */
     uint16_t bits, format, samples, colours;
     uint32_t kind; /* SUBFILETYPE */
     const char *description;
@@ -41,7 +41,7 @@ static void put_tiles(TIFF *tiff, uint32_t side, unsigned first) {
     free(tile);
 }
 
-/* Image `first` is the pixels plus that number. */
+/* Writes image number `first`. Its pixels are the base values plus that number. */
 static void put_page(TIFF *tiff, const how *h, unsigned first) {
     static unsigned char row[COLUMNS * 8 * 4];
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, COLUMNS);
@@ -82,7 +82,7 @@ static void fails_with(const char *path, qb_status expected, const char *words) 
     if (!strstr(qb_detail(), words)) fail_msg("\"%s\" does not say \"%s\"", qb_detail(), words);
 }
 
-/* Some rows of some images, in any order, as a run reads them. */
+/* Reads some rows of some images, in any order, as a run does. */
 static void expect_rows(const char *path, size_t images) {
     static const size_t from[][4] = {{0, 1, 0, ROWS}, {1, 2, 7, 33}, {0, 2, 44, 45}, {1, 2, 0, 1}, {0, 2, 15, 17}};
     const qb_scan_options options = {.angles = "0:180"};
@@ -141,7 +141,7 @@ static void thumbnails_are_passed_over(void **state) {
     fails_with(in_folder("only.tif"), QB_BAD_INPUT, "no full-size image");
 }
 
-/* A directory and its pixels, then the pixels of the others. */
+/* ImageJ writes one directory and the pixels of its image, then only the pixels of the other images. */
 static void stacks_of_imagej(void **state) {
     (void)state;
     static const struct {
@@ -157,7 +157,7 @@ static void stacks_of_imagej(void **state) {
         how h = plain;
         h.strip = ROWS, h.description = cases[k].words;
         put_tiff(in_folder("j.tif"), &h, 1);
-        /* libtiff puts the directory behind the pixels: to the front of the second image's with it */
+        /* libtiff puts the directory behind the pixels. Here it moves in front of the second image's pixels. */
         size_t bytes;
         char *whole = get_file(in_folder("j.tif"), &bytes);
         char *file = malloc(bytes + 1 + 2 * sizeof second);
@@ -171,7 +171,7 @@ static void stacks_of_imagej(void **state) {
         TIFF *tiff = TIFFOpen(in_folder("j.tif"), "r");
         const uint32_t was = (uint32_t)TIFFGetStrileOffset(tiff, 0), now = (uint32_t)at;
         TIFFClose(tiff);
-        size_t found = 0; /* the tag StripOffsets, one LONG or SHORT */
+        size_t found = 0; /* offset of the tag StripOffsets, which is one LONG or SHORT */
         for (size_t i = 0; i + 12 <= bytes; i += 2) {
             uint16_t tag, type;
             uint32_t count, value;
@@ -213,7 +213,7 @@ static void what_is_no_image_of_ours(void **state) {
     fails_with(in_folder("k.tif"), QB_BAD_INPUT, "k.tif (14 bytes)");
 }
 
-/* A strip or a tile that is damaged: which one, and no pixels that were not there. */
+/* A damaged strip or tile is named, and no invented pixels are returned. */
 static void damaged_pieces(void **state) {
     (void)state;
     if (!TIFFIsCODECConfigured(COMPRESSION_ADOBE_DEFLATE)) skip();
@@ -258,7 +258,7 @@ static void an_image_that_changes(void **state) {
 int main(void) {
 #ifdef QB_HAVE_TIFF
     fill_bytes(pixels, sizeof pixels, 8);
-    TIFFSetWarningHandler(NULL); /* of the tests' own calls */
+    TIFFSetWarningHandler(NULL); /* for calls that the test itself makes */
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_folder, drop_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(every_way_to_store_an_image),

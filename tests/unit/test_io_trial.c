@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How the process ends in which the HDF5 library meets a file first, and what becomes of that: qb_tool_hdf5_guard. */
+/* qb_tool_hdf5_guard: a separate process first opens the file with the HDF5 library. These tests check what the caller
+ * says for each way in which that process may end. */
 #include "io_files.h"
 
 #include "io/hdf5/hdf5_guard.h"
 
 #ifdef QB_HAVE_HDF5
-/* Instead of a library that fails, a script. */
+/* Opens a.h5 with a shell script in the place of the separate process. */
 static qb_status after(const char *script) {
     static char path[512];
     put_file(in_folder("s.sh"), script, strlen(script));
@@ -51,7 +52,7 @@ static size_t count_bytes(const char *path) {
     return count;
 }
 
-/* The file and the dataset are told; a file that went well is not tried again until it changes. */
+/* The process receives the file and the dataset. A file that went well is not tried again until it changes. */
 static void words_and_proofs(void **state) {
     (void)state;
     char script[700], told[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* qb_volume: any part of a stack is the same part of the whole, in every format and type. */
+/* qb_volume: any part of a stack equals that part of the whole, in every format and type. */
 #include "base/memory.h"
 #include "io_files.h"
 
@@ -10,7 +10,7 @@ static unsigned below(unsigned n, unsigned *seed) {
     return (*seed >> 8) % n;
 }
 
-/* The whole, and parts of it at random. */
+/* Reads the whole, and random parts of it. */
 static void check_parts(const char *path, unsigned seed) {
     qb_volume *volume;
     qb_array whole;

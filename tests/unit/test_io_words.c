@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said about numbers in a header or beside them: MetaImages of other programs, raw data, notes. */
+/* Messages about numbers in a header or in a note beside the data: MetaImages of other programs, raw data, notes. */
 #include "io_files.h"
 
 #include "quickbeam/device.h"
@@ -14,7 +14,7 @@ static void fails_with(const char *path, qb_status expected, const char *words) 
 
 static const char values[24] = "abcdefghijklmnopqrstuvwx";
 
-/* A header of 2 x 3 x 4 bytes, `more` in front of where the data are. */
+/* Writes a header of 2 x 3 x 4 bytes. The text `more` stands in front of the line that says where the data are. */
 static void put_mhd(const char *name, const char *more, const char *file) {
     char text[600];
     snprintf(text, sizeof text,
@@ -38,7 +38,7 @@ static void where_a_metaimage_has_its_data(void **state) {
         assert_memory_equal(array.data, file + cases[k].skipped, 24);
         qb_array_destroy(&array);
     }
-    put_mhd("h.mhd", "", "d.raw"); /* a header that nobody mentions? */
+    put_mhd("h.mhd", "", "d.raw"); /* nothing refers to this header */
     fails_with(in_folder("h.mhd"), QB_BAD_INPUT, "16 more than");
     put_file(in_folder("d.raw"), file, 23);
     put_mhd("h.mhd", "HeaderSize = -1", "d.raw");
@@ -92,7 +92,7 @@ static void words_come_back(void **state) {
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         const char *path = in_folder(names[k]);
         qb_status status = put_stack(path, &stack, data);
-        if (status == QB_UNSUPPORTED) continue; /* not built in */
+        if (status == QB_UNSUPPORTED) continue; /* the format is not built in */
         assert_ok(status);
         qb_array_info info = {.struct_size = sizeof info};
         assert_ok(qb_array_describe(path, NULL, &info));
@@ -118,7 +118,7 @@ static void words_come_back(void **state) {
     }
 }
 
-/* A note of somebody else is left alone; what is no whole JSON, and what cannot be, is not. */
+/* A note of another program, or with an impossible shape, is ignored. A note that is no complete JSON is an error. */
 static void notes_of_others(void **state) {
     (void)state;
     static const struct {
@@ -143,7 +143,7 @@ static void notes_of_others(void **state) {
             assert_ok(qb_provenance_load(in_folder("n.npy"), &json));
             assert_null(json);
         }
-        /* raw data know no shape but one of ours */
+        /* Raw data have no shape except in a note of ours. */
         put_file(in_folder("r.raw"), data, sizeof data);
         put_file(in_folder("r.raw.json"), cases[k].text, strlen(cases[k].text));
         fails_with(in_folder("r.raw"), QB_BAD_INPUT, "r.raw");
@@ -167,7 +167,8 @@ static void raw_sinograms(void **state) {
     qb_scan_close(scan);
 }
 
-/* Fields have the scan's rows, columns and type, and as many images as there are bytes; or notes of their own. */
+/* Fields have the rows, columns and type of the scan, and as many images as their bytes give. Or they have notes of
+ * their own. */
 static void raw_fields(void **state) {
     (void)state;
     unsigned char data[120], flats[3 * 30];

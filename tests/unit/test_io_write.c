@@ -10,13 +10,13 @@ static const char *const names[] = {"a.h5",   "a.tif", "a.mha", "a.npy", "a.nrrd
                                     "a.zarr", "a.nii", "a.vol", "p.h5",  "z.h5",   "a.mrc", "z.mha", "a_%03d.dcm"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
-/* One of them is an HDF5 file over several, another is compressed. */
+/* Some options for the stack: one file is an HDF5 file over several files, another is compressed. */
 static void choose(qb_stack *stack, const char *name) {
     stack->parts = strstr(name, "p.h5") ? 3 : 0;
     stack->compress = strstr(name, "z.h5") || strstr(name, "z.mha") ? "gzip" : NULL;
 }
 
-/* MetaImage and others have no float16, MRC has few types. */
+/* True where the format lacks the type. MetaImage and others have no float16, and MRC has few types. */
 static bool has_not(const char *name, qb_dtype type) {
     if (strstr(name, ".dcm")) return type != QB_U16 && type != QB_I16;
     if (strstr(name, ".mrc")) return type == QB_U8 || type == QB_U32 || type == QB_I32 || type == QB_F64;
@@ -76,7 +76,7 @@ static void slabs_in_any_order(void **state) {
     }
 }
 
-/* Neither what was given up nor what is not whole leaves anything, hidden or not. */
+/* A writer that is aborted, or whose data are not complete, leaves no file, hidden or not. */
 static void abort_leaves_nothing(void **state) {
     (void)state;
     char data[120 * 2] = {0};
@@ -95,7 +95,7 @@ static void abort_leaves_nothing(void **state) {
         assert_status(qb_writer_commit(writer, ""), QB_BAD_ARGUMENT);
         assert_non_null(strstr(qb_detail(), "3 of 4"));
         assert_int_equal(count_files(test_folder), 0);
-        /* As many images as there are to be, but not all of them. */
+        /* As many images as declared would be written, but here some are missing. */
         assert_ok(qb_writer_create(in_folder(names[n]), &stack, &writer));
         assert_ok(qb_writer_write(writer, 0, 2, data));
         assert_status(qb_writer_write(writer, 0, 2, data), QB_BAD_ARGUMENT);
@@ -165,8 +165,8 @@ static void numbers_in_names(void **state) {
     assert_int_equal(access(in_folder("v/view_00098.tif"), F_OK), 0);
 }
 
-/* More than any disk has. */
-/* A folder of parts is taken over as a whole: nothing else stays in it. Other files have no parts. */
+/* More than any disk holds. */
+/* A folder of parts is replaced as a whole, so no older part remains in it. Other formats have no parts. */
 static void parts_of_older_volumes(void **state) {
     (void)state;
     char data[120] = {0};
@@ -185,7 +185,7 @@ static void parts_of_older_volumes(void **state) {
     put_file(in_folder("p.h5.parts/notes.txt"), "x", 1);
     assert_status(put_stack(in_folder("p.h5"), &stack, data), QB_BAD_ARGUMENT);
     assert_int_equal(remove(in_folder("p.h5.parts/notes.txt")), 0);
-    /* A part that is missing is said, and not read as zeros. */
+    /* A missing part gives an error. It is not read as zeros. */
     qb_array array;
     assert_int_equal(remove(in_folder("p.h5.parts/02.h5")), 0);
     assert_status(qb_array_load(in_folder("p.h5"), NULL, &array, NULL), QB_BAD_INPUT);
@@ -211,8 +211,8 @@ static void too_large_for_the_disk(void **state) {
     }
 }
 
-/* The disk fills up on the way: a limit on file sizes stands for it. In a child, as it is for ever.
- */
+/* The disk fills up while writing. A limit on file sizes takes its place. It runs in a child because the limit cannot
+ * be lifted again. */
 static void full_while_writing(void **state) {
     (void)state;
     qb_stack stack = small_stack(QB_F32);
@@ -239,7 +239,7 @@ static void full_while_writing(void **state) {
     }
 }
 
-/* A commit that fails at its very end is no commit. */
+/* A commit that fails at its very end has failed. */
 static void name_taken_by_a_folder(void **state) {
     (void)state;
     char data[120] = {0};
@@ -253,7 +253,7 @@ static void name_taken_by_a_folder(void **state) {
     assert_int_equal(count_files(in_folder("")), 0);
 }
 
-/* Memory runs out at each allocation in turn; nothing is left behind and nothing leaks. */
+/* Each allocation fails in turn. Nothing is left behind and nothing leaks. */
 static void memory_runs_out(void **state) {
     (void)state;
     char data[240] = {0};

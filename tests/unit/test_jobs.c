@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every method as a job: whatever allocation fails, wherever it is cancelled, whatever becomes of its
- * input, the status says so and nothing that looks finished is left. */
+/* Every method as a job. An allocation fails, the job is cancelled, or its input is damaged. The status must say so,
+ * and nothing that looks finished may be left. */
 #include "io_files.h"
 
 #include <signal.h>
@@ -59,7 +59,7 @@ static qb_status plan_project(run *r) {
     return qb_project_plan(in_folder("scan.npy"), &r->place, &r->project, &r->output, "project", r->env, &r->job);
 }
 
-/* Slices on their own, in four slabs of 16. */
+/* Each slice is on its own, in four slabs of 16. */
 static qb_status plan_mbir(run *r) {
     char angles[] = "0:180";
     const qb_scan_options about = {.pixel_size = 0.5, .angles = angles};
@@ -72,7 +72,7 @@ static qb_status plan_mbir(run *r) {
     return status;
 }
 
-/* A cone, that begins with another job of its own. */
+/* A cone beam. The job begins with another job of its own, on coarser voxels. */
 static qb_status plan_mbir_cone(run *r) {
     double angles[VIEWS];
     static const char *const set[][2] = {{"size", "16,16,8"}, {"equits", "2"}};
@@ -103,7 +103,7 @@ static qb_status plan_solver(run *r, plan_iterative *plan, const char *name) {
 
 static qb_status plan_sirt(run *r) { return plan_solver(r, qb_sirt_plan, "sirt"); }
 
-/* With a copy of the data, which only it holds. */
+/* This solver holds a copy of the data. */
 static qb_status plan_cgls(run *r) {
     r->iterative.nonneg = true;
     return plan_solver(r, qb_cgls_plan, "cgls");
@@ -112,8 +112,8 @@ static qb_status plan_cgls(run *r) {
 static const struct {
     const char *name;
     qb_status (*plan)(run *r);
-    bool integers; /* their range is found by itself */
-    bool once;     /* what it writes with is tried by another */
+    bool integers; /* can write integers: it finds their range itself */
+    bool once;     /* only float32 is tried: another method tests the same writing */
 } methods[] = {{"fbp", plan_fbp, true},
                {"fdk", plan_fdk, false, .once = true},
                {"project", plan_project, false},
@@ -162,7 +162,7 @@ static qb_status whole_run(int method, const char *dtype, const char *output, co
 
 /* ---- what is left behind ---- */
 
-/* The output and what lies beside it. */
+/* Removes the output and the JSON file beside it. */
 static void remove_output(const char *output) {
     char sidecar[520];
     assert_int_equal(unlink(output), 0);
@@ -195,7 +195,8 @@ static void write_scan(size_t views) {
 
 /* ---- memory ---- */
 
-/* Every fifth, with QB_QUICK=1 every fifteenth, beginning at another one each time, which QB_SEED decides. */
+/* Every fifth allocation fails, or every fifteenth with QB_QUICK=1. QB_SEED decides at which one this begins; without
+ * it each run begins elsewhere. */
 static void every_allocation_fails_once(void **state) {
     (void)state;
     const size_t step = getenv("QB_QUICK") ? 15 : 5;
@@ -233,7 +234,7 @@ static void every_allocation_fails_once(void **state) {
 
 typedef struct stopper {
     volatile sig_atomic_t stop;
-    size_t calls, at; /* progress is told of so many units, then it is enough */
+    size_t calls, at; /* how often progress was reported; at which report the job is stopped */
     uint64_t done, total;
 } stopper;
 
@@ -244,7 +245,7 @@ static void note(void *user, const char *what, uint64_t done, uint64_t total) {
     if (++s->calls == s->at) s->stop = 1;
 }
 
-/* Slices and views come in chunks under a tight cap, and after each of them there is an end. */
+/* A tight limit cuts slices and views into chunks. A job can be stopped after each of them. */
 static void cancelled_in_the_middle(void **state) {
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
@@ -261,7 +262,7 @@ static void cancelled_in_the_middle(void **state) {
         stopper whole = {.at = SIZE_MAX};
         qb_env env = {.threads = 2, .device = "cpu", .user = &whole, .progress = note};
         run r = {.env = &env};
-        /* The least memory: what a refusal says, and a little. */
+        /* The least memory: the number that a refusal names, and a little more. */
         env.max_ram = 1;
         assert_ok(init(&r, output, "float32"));
         assert_status(methods[m].plan(&r), QB_BAD_ARGUMENT);
@@ -277,12 +278,13 @@ static void cancelled_in_the_middle(void **state) {
             env.user = &early;
             env.cancel = &early.stop;
             qb_status status = whole_run(m, "float32", output, &env);
-            /* How often it is told depends on the time: the stop may come never, or with the last word, which nothing need
-             * follow. The first word and the ends of chunks are told however fast it goes, the last of them last. */
+            /* How often progress is reported depends on time. So the stop may never come, or may come with the last
+             * report, which the job may ignore. The first report and the ends of chunks always come, the last of them
+             * at the very end. */
             const bool never = early.calls < at, last = early.calls == at && early.done >= whole.total;
             if (status == QB_OK) remove_output(output);
             middle += !never && !last;
-            /* Another thread may be about to tell of progress while the stop comes. */
+            /* Another thread may be about to report progress when the stop comes. */
             if (never ? status != QB_OK
                       : (status != QB_CANCELLED && !(last && status == QB_OK)) || early.calls > at + 1)
                 fail_msg("%s, stopped at %zu of %zu: %s after %zu, %s", methods[m].name, at, whole.calls,
@@ -295,7 +297,7 @@ static void cancelled_in_the_middle(void **state) {
 
 /* ---- faults ---- */
 
-/* The input loses its end between the plan and the run; the job can be run again when it is mended. */
+/* The input becomes shorter between the plan and the run. After the file is mended the same job can be run again. */
 static void input_that_is_cut_short(void **state) {
     (void)state;
     for (int m = 0; m < METHODS; m++) {
@@ -320,7 +322,7 @@ static void input_that_is_cut_short(void **state) {
     }
 }
 
-/* Where the output's folder has gone, that is what is said. */
+/* When the folder of the output has gone, the message says so. */
 static void output_that_cannot_be(void **state) {
     (void)state;
     write_scan(VIEWS);

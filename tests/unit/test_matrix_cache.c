@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --matrix-cache: kernels go by the numbers in its files. Those that would lead them out of their arrays are not taken even with
- * the right hash, nor is what others could have written. */
+/* --matrix-cache: kernels trust the numbers in its files. A file whose numbers would lead them outside their arrays is
+ * refused even with the right hash. So is a file that others could have written. */
 #include <math.h>
 
 #include "base/hash.h"
@@ -8,7 +8,7 @@
 #include "quickbeam/quickbeam.h"
 #include "quickbeam/simulate.h"
 
-enum { VIEWS = 16, COLUMNS = 24 }; /* views are a whole vector */
+enum { VIEWS = 16, COLUMNS = 24 }; /* the views fill a whole vector */
 
 static char warned[512];
 
@@ -29,7 +29,7 @@ static int make_scan(void **state) {
     return 0;
 }
 
-/* The image, with the matrix of that kind kept in the folder "kept". */
+/* Reconstructs the image, with the matrix of that kind kept in the folder "kept". */
 static void run(const char *kind, float image[COLUMNS * COLUMNS]) {
     char angles[] = "0:180";
     const qb_env env = {.threads = 1, .device = "cpu", .log = note};
@@ -67,13 +67,13 @@ static const char *only_file(void) {
     return name;
 }
 
-/* As ops/matrix_cache.c writes it. */
+/* The head of a file as ops/matrix_cache.c writes it. */
 typedef struct head {
     char magic[16];
     uint64_t key, kind, views, columns, taps, voxels, bytes, hash;
 } head;
 
-/* The hash of three parts, one after the other, that stand behind the head. */
+/* Computes the hash again. It covers three parts that follow each other behind the head. */
 static void hash_again(char *file) {
     head h;
     memcpy(&h, file, sizeof h);
@@ -122,7 +122,8 @@ static void bad_numbers(void **state) {
         char *file = get_file(path, &bytes), *whole = malloc(bytes);
         memcpy(whole, file, bytes);
         spoil(file, cases[i].how);
-        if (cases[i].how == NOTHING) assert_memory_equal(file, whole, bytes); /* the hash is understood here */
+        /* this test computes the hash as the library does */
+        if (cases[i].how == NOTHING) assert_memory_equal(file, whole, bytes);
         put_file(path, file, bytes);
         run(cases[i].kind, got);
         assert_memory_equal(got, want, sizeof got);
@@ -130,7 +131,7 @@ static void bad_numbers(void **state) {
         free(file);
         file = get_file(path, &again);
         assert_int_equal(again, bytes);
-        assert_memory_equal(file, whole, bytes); /* it was computed and written again */
+        assert_memory_equal(file, whole, bytes); /* the matrix was computed and written again */
         free(file);
         free(whole);
         remove(path);
@@ -143,7 +144,7 @@ static void what_others_could_write(void **state) {
     char path[512], folder[512];
     struct stat about;
     if (!qb__hash_known()) skip();
-    const mode_t mask = umask(0002); /* as where each user has a group */
+    const mode_t mask = umask(0002); /* as on systems where each user has a group */
     strcpy(folder, in_folder("kept"));
     run("floats", want);
     strcpy(path, only_file());
@@ -160,7 +161,7 @@ static void what_others_could_write(void **state) {
         assert_memory_equal(got, want, sizeof got);
         const char *const says[] = {"others may have written it", "chmod go-w mends that", "another user"};
         if (!strstr(warned, says[i]) || !strstr(warned, "[matrix-cache]")) fail_msg("%d: %s", i, warned);
-        if (i > 0) assert_int_equal(count_files(folder), 0); /* nor is anything left there */
+        if (i > 0) assert_int_equal(count_files(folder), 0); /* nothing is left there either */
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program can do wrong with the library: it gets QB_BAD_ARGUMENT and the reason, never a crash or a deadlock. */
+/* Mistakes that a program can make with the library. It gets QB_BAD_ARGUMENT and the reason, never a crash or a
+ * deadlock. */
 #include <pthread.h>
 
 #include "base/hash.h"
@@ -22,7 +23,7 @@ static qb_scan *open_scan(void) {
     return scan;
 }
 
-/* `call` is refused with these words. */
+/* Checks that `call` is refused with these words. */
 #define assert_refused(call, words)                                                                                    \
     do {                                                                                                               \
         assert_status(call, QB_BAD_ARGUMENT);                                                                          \
@@ -49,7 +50,7 @@ static void values_out_of_range(void **state) {
     assert_ok(plan(scan, &good));
     assert_ok(plan(scan, NULL));
     const qb_fbp_options zeroed = {0};
-    assert_ok(plan(scan, &zeroed)); /* texts that are NULL are at their defaults */
+    assert_ok(plan(scan, &zeroed)); /* texts that are NULL have their defaults */
     bad = good, bad.voxel = NAN;
     assert_refused(plan(scan, &bad), "--voxel nan");
     bad = good, bad.voxel = INFINITY;
@@ -175,7 +176,7 @@ static void a_callback_calls_the_library(void **state) {
     assert_ok(qb_params_init(qb_fbp_params, &fbp));
     assert_ok(qb_params_set(qb_fbp_params, &fbp, "center", "7.5"));
     assert_ok(qb_params_set(qb_output_params, &output, "output", in_folder("v.npy")));
-    alarm(900); /* a deadlock is a failure */
+    alarm(900); /* a deadlock fails the test */
     assert_ok(qb_fbp_plan(scan, NULL, &fbp, &output, NULL, &env, &job));
     assert_ok(qb_job_run(job, &env, NULL));
     alarm(0);
@@ -189,7 +190,7 @@ static void a_callback_calls_the_library(void **state) {
     qb_scan_close(scan);
 }
 
-/* Two environments talk at the same time; callbacks of one never do. */
+/* Callbacks of two environments may run at the same time. Callbacks of one environment never do. */
 typedef struct meeting {
     pthread_barrier_t *both;
     int inside, most;
@@ -201,7 +202,8 @@ static void meet(void *user, qb_log_level level, const char *text) {
     (void)level, (void)text;
     meeting *m = user;
     if (__atomic_add_fetch(&m->inside, 1, __ATOMIC_SEQ_CST) > m->most) m->most = m->inside;
-    if (m->wait) pthread_barrier_wait(m->both); /* would never return if the other had to wait */
+    /* would never return if the callbacks of both had to wait for each other */
+    if (m->wait) pthread_barrier_wait(m->both);
     m->wait = false;
     __atomic_sub_fetch(&m->inside, 1, __ATOMIC_SEQ_CST);
 }
@@ -272,7 +274,8 @@ static qb_status plan_into(qb_scan *scan, const char *name, nested *user, const 
     return status;
 }
 
-/* The same job, which is to be destroyed, too; then another of the same scan. */
+/* Tries to run the job again while it runs, and to destroy it. Neither may happen. Then runs another job of the same
+ * scan. */
 static qb_status run_from_slab(void *user, const qb_slab *slab) {
     (void)slab;
     nested *n = user;
@@ -298,11 +301,11 @@ static void a_job_runs_once_at_a_time(void **state) {
     assert_status(n.again, QB_BAD_ARGUMENT);
     assert_non_null(strstr(n.words, "runs already"));
     assert_ok(n.other);
-    n.calls = 1; /* it can run again */
+    n.calls = 1; /* the job can run again */
     assert_ok(qb_job_run(n.job, &env, NULL));
     qb_job_destroy(n.job);
     qb_scan_close(n.scan);
-    /* Both told of all that they read, though they read the same at the same time. */
+    /* Both jobs list all files that they read, though they read the same files at the same time. */
     char *told[2];
     assert_ok(qb_provenance_load(in_folder("v.npy"), &told[0]));
     assert_ok(qb_provenance_load(in_folder("other.npy"), &told[1]));

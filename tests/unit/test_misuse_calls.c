@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every public function with what no program should give it: NULL for each pointer in turn, structs of zeros, numbers
- * that are none, enums out of range. Each says no, with words, or does nothing; none crashes. */
+/* Every public function gets what no program should give it: NULL for each pointer in turn, structs of zeros, numbers
+ * that are NaN or infinite, enums out of range. Each call fails with words, or does nothing. None crashes. */
 #include "io_files.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static float numbers[2 * COUNT];
 static double angles[VIEWS];
 static char *text;
 
-/* Refused, with words. */
+/* Checks that the call is refused with words. */
 #define no(call)                                                                                                       \
     do {                                                                                                               \
         const qb_status came = (call);                                                                                 \
@@ -48,7 +48,8 @@ static qb_scan *open_scan(void) {
     return scan;
 }
 
-/* What is no geometry: without views, of views that are not there, of a number or a beam that is none, bent too far. */
+/* Fills bad[] with invalid geometries: no views, views missing, a number that is no number, an unknown beam, or too
+ * strong a bend. */
 static size_t no_geometries(qb_geometry *bad, const qb_geometry *good, qb_view views[VIEWS]) {
     for (int i = 0; i < 6; i++) bad[i] = *good;
     memcpy(views, good->view, VIEWS * sizeof *views);
@@ -146,7 +147,7 @@ static void options(void **state) {
     assert_null(qb_param_find(qb_fbp_params, NULL));
     assert_false(qb_param_get(NULL, &fbp, small, 2) || qb_param_get(qb_fbp_params, NULL, small, 2) ||
                  qb_param_get(qb_fbp_params, &fbp, NULL, 0));
-    memset(&wild, 0x55, sizeof wild); /* whatever a program left there: enums and counts that there are not */
+    memset(&wild, 0x55, sizeof wild); /* what a program may have left there: unknown enums and counts */
     wild.struct_size = sizeof wild;
     for (const qb_param *row = qb_fbp_params; row->name; row++) {
         char value[200];
@@ -218,7 +219,7 @@ static void files(void **state) {
     qb_stack stack = small_stack(QB_U16);
     qb_writer *writer;
     stack.flats = &fields;
-    no(qb_writer_create(in_folder("w.h5"), &stack, &writer)); /* no data */
+    no(qb_writer_create(in_folder("w.h5"), &stack, &writer)); /* there is no data */
     fields.data = numbers, fields.dtype = (qb_dtype)60;
     no(qb_writer_create(in_folder("w.h5"), &stack, &writer));
     fields.dtype = QB_U8;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The door to rows, with two steps of its own that look three rows and two columns far: whatever rows and views are asked for, they are
- * those of the whole scan corrected at once. */
+/* Reading rows through two test steps that look three rows and two columns far. Whatever rows and views are asked for,
+ * they equal those of the whole scan corrected at once. */
 #include "check.h"
 
 #include <string.h>
@@ -17,7 +17,8 @@ static bool always(const qb_scan_info *info, const qb_prep_options *options) {
     return true;
 }
 
-/* The largest of a pixel and of those FAR rows above and below and two columns to both sides, where the pixel is dark. */
+/* The largest of a pixel and its neighbours, FAR rows above and below and two columns to both sides, where the pixel is
+ * dark. */
 static float spread(float here, float up, float down, float left, float right) {
     float most = here;
     if (here > 0.6f) return here;
@@ -51,7 +52,7 @@ static size_t mirror(long i, size_t count) {
     return n > 1 ? (size_t)i : 0;
 }
 
-/* One step on a whole view of numbers; of unit gain. */
+/* Applies one step to a whole view of numbers. The gain is 1. */
 static uint64_t whole(const float *in, size_t rows, float *out) {
     uint64_t changed = 0;
     for (size_t r = 0; r < rows; r++) {
@@ -104,7 +105,7 @@ static void trial(size_t rows, qb__random *random) {
                                 (end - r0) * COLUMNS * sizeof *got);
     }
     qb__neighbours_destroy(door);
-    assert_ok(qb_scan_read(scan, 0, VIEWS, 0, rows, got)); /* the door is gone */
+    assert_ok(qb_scan_read(scan, 0, VIEWS, 0, rows, got)); /* the steps were removed */
     assert_memory_equal(got, data, VIEWS * view * sizeof *got);
     qb_scan_close(scan);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who looks at slabs on their way out sees each image once, in order, as it is written; and may end the job. */
+/* An observer of slabs sees each image once, in order, as it is written. It may end the job. */
 #include "io_files.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static double angles[VIEWS];
 
 typedef struct watcher {
     unsigned char seen[ROWS * IMAGE * sizeof(float)];
-    size_t next, calls, stop; /* stop: images after which it has seen enough; 0 = never */
+    size_t next, calls, stop; /* stop: after how many images it ends the job; 0 = never */
     qb_dtype dtype;
     double low, high;
 } watcher;
@@ -43,7 +43,7 @@ static void make_lines(void) {
     }
 }
 
-/* Through --dtype and a folder or an array; the job's status. */
+/* Reconstructs with --dtype, into a folder or an array. Returns the status of the job. */
 static qb_status reconstruct(watcher *w, const char *dtype, const char *path, qb_tensor *to) {
     const qb_tensor from = {.data = lines, .dtype = QB_F32, .ndim = 3, .shape = {VIEWS, ROWS, COLUMNS}};
     qb_scan_options about;

@@ -94,7 +94,7 @@ static void a_disc_casts_its_chords(void **state) {
     qb__phantom_destroy(&phantom);
 }
 
-/* The fast path against one line at a time, in every phantom and both beams, views askew. */
+/* The fast path against one line at a time, in every phantom and both beams, with tilted views. */
 static void projections_are_line_integrals(void **state) {
     (void)state;
     double angles[] = {0.1, 1.3, 4.4};
@@ -129,7 +129,7 @@ static void projections_are_line_integrals(void **state) {
     }
 }
 
-/* A line integral against sums of point values along the line. */
+/* A line integral against sums of the values of points along the line. */
 static void chords_agree_with_sampling(void **state) {
     (void)state;
     qb_grid grid = {{100, 100, 100}, {1, 1, 1}, {3, -2, 1}};
@@ -144,7 +144,7 @@ static void chords_agree_with_sampling(void **state) {
             }
             double exact = qb__phantom_line(&phantom, origin, d), sum = 0, step = 0.05;
             double length = qb__norm(d);
-            if (hypot(d[0], d[1]) < 0.2 * length) continue; /* long in the endless cylinder */
+            if (hypot(d[0], d[1]) < 0.2 * length) continue; /* the line stays too long inside the endless cylinder */
             for (int i = -16000; i < 16000; i++) {
                 double p[3];
                 for (int k = 0; k < 3; k++) p[k] = origin[k] + (i + 0.5) * step * d[k] / length;
@@ -193,7 +193,8 @@ static void a_sphere_wanders_as_a_sine(void **state) {
     qb_geometry_destroy(&g);
 }
 
-/* Small and far from the source: the shadow's middle is where the ray through the centre lands. */
+/* A small object far from the source: the middle of its shadow lies where the ray through its centre meets the
+ * detector. */
 static void a_cone_beam_magnifies(void **state) {
     (void)state;
     double t = 0.8, sod = 400, sdd = 1000, x = 20, y = -30, z = 15;
@@ -254,7 +255,8 @@ static void foam_depends_on_its_seed_and_does_not_touch(void **state) {
     qb__phantom_destroy(&c);
 }
 
-/* Things lie in the case and none in another, so nothing is below zero or denser than steel; most of the field is air. */
+/* Objects lie in the case and none inside another. So nothing is below zero or denser than steel, and most of the field
+ * is air. */
 static void bags_are_packed_by_their_seed(void **state) {
     (void)state;
     enum { N = 96, SEEDS = 12 };

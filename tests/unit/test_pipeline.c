@@ -15,7 +15,7 @@ typedef struct job {
     size_t written;
     int fail_stage;
     size_t fail_chunk;
-    size_t stop_at; /* chunks written, then `stop` is set; 0 = never */
+    size_t stop_at; /* `stop` is set after so many chunks are written; 0 = never */
     volatile sig_atomic_t stop;
 } job;
 
@@ -45,7 +45,7 @@ static qb_status twice(void *context, size_t chunk, size_t task, int worker, con
 static qb_status keep(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)worker, (void)out, (void)task;
     job *j = context;
-    assert_int_equal(j->written, chunk); /* in order */
+    assert_int_equal(j->written, chunk); /* chunks arrive in order */
     for (size_t i = 0; i < 64; i++) assert_int_equal(((const size_t *)in)[i], 2 * (chunk * 64 + i));
     j->written++;
     if (j->written == j->stop_at) j->stop = 1;
@@ -96,7 +96,8 @@ static void everything_arrives(void **state) {
     }
 }
 
-/* Stages that change a slot where it is: whoever made it waits until the last of them has done, and who comes behind. */
+/* Some stages change a slot in place. The stage that made the slot waits until the last of them is done, and so does
+ * the stage behind them. */
 static void slots_are_changed_in_place(void **state) {
     (void)state;
     for (size_t slots = 1; slots <= 3; slots++) {
@@ -131,7 +132,8 @@ static void first_failure_comes_back(void **state) {
     }
 }
 
-/* In mid-run: what was written is a beginning, and little comes after the wish to stop. */
+/* A run is cancelled in the middle. What was written is a beginning without gaps, and little comes after the wish to
+ * stop. */
 static void cancelling_stops(void **state) {
     (void)state;
     for (int threads = 1; threads <= 3; threads++) {
@@ -170,7 +172,7 @@ static qb_status keep_sum(void *context, size_t chunk, size_t task, int worker, 
     return QB_OK;
 }
 
-/* Four chunks into one output, as a slab that several blocks of views add to. */
+/* Four chunks go into one output, like a slab to which several blocks of views are added. */
 static void chunks_gather(void **state) {
     (void)state;
     for (int round = 0; round < 60; round++) {
@@ -214,7 +216,8 @@ static qb_status keep_piece(void *context, size_t chunk, size_t task, int worker
     return QB_OK;
 }
 
-/* One output of a stage leaves in pieces, as a slab that does not come down as a whole; all outputs, or those that are left. */
+/* One output of a stage leaves in pieces, like a slab that is not downloaded as a whole. Runs with all outputs, and
+ * with some that are left. */
 static void outputs_scatter(void **state) {
     (void)state;
     for (int round = 0; round < 60; round++) {
@@ -247,16 +250,16 @@ static void outputs_scatter(void **state) {
     }
 }
 
-/* Stages of which each waits for another that must be at work beside it: 4 slabs of 4 blocks on two threads. */
+/* Each of these stages waits for another that must work at the same time: 4 slabs of 4 blocks on two threads. */
 enum { BLOCKS = 16, GATHERED = 4, SLABS = BLOCKS / GATHERED };
 
 typedef struct meeting {
-    _Atomic bool read[BLOCKS], added[SLABS]; /* has begun */
-    _Atomic int alone;                       /* waits that were for nothing */
+    _Atomic bool read[BLOCKS], added[SLABS]; /* this work has begun */
+    _Atomic int alone;                       /* waits that ended without the other stage */
 } meeting;
 
 static void meet(meeting *m, const _Atomic bool *other) {
-    const double until = qb__now() + 300; /* long past any delay that a busy machine explains */
+    const double until = qb__now() + 300; /* longer than any delay of a busy machine */
     while (!*other && m->alone == 0)
         if (qb__now() > until)
             m->alone++;
@@ -300,7 +303,7 @@ static size_t many(void *job, size_t chunk) {
     return 20;
 }
 
-/* The next block is read while one is filtered, the next slab added to while one is written. */
+/* The next block is read while one is filtered. The next slab is added to while one is written. */
 static void stages_overlap(void **state) {
     (void)state;
     meeting m = {.alone = 0};
@@ -349,7 +352,7 @@ static qb_status number(void *context, size_t chunk, size_t task, int worker, co
     return QB_OK;
 }
 
-/* Every output, gathered or not, comes in the slot that its stage filled for it. */
+/* Every output, gathered or not, arrives in the slot that its stage filled for it. */
 static qb_status same_number(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker, (void)out;
     assert_int_equal(*(const size_t *)in / *(size_t *)context, chunk);

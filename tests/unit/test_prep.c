@@ -21,12 +21,12 @@ static float minus_log(float x, float floor) {
     return y;
 }
 
-/* Relative to the logarithm itself, also where it is nearly 0. */
+/* The error is relative to the logarithm itself, also where it is nearly 0. */
 static void logarithm(void **state) {
     (void)state;
     double worst = 0;
     for (int i = 0; i < 2000000; i++) {
-        float x = i % 2 ? expf(-80.0f + 86.0f * (float)i / 2000000.0f) /* 1000 is the most */
+        float x = i % 2 ? expf(-80.0f + 86.0f * (float)i / 2000000.0f) /* 1000 is the largest */
                         : 0.6f + 0.8f * (float)i / 2000000.0f;
         double want = -log((double)x), error = want != 0 ? fabs(minus_log(x, 1e-36f) - want) / fabs(want) : 0;
         if (!(error <= worst)) worst = error;
@@ -37,10 +37,10 @@ static void logarithm(void **state) {
     assert_close(minus_log(0, 1e-6f), 6 * log(10), 2e-6);
     assert_close(minus_log(-5, 1e-6f), 6 * log(10), 2e-6);
     assert_close(minus_log(1000, 1e-6f), -log(1000), 2e-6);
-    assert_true(isnan(minus_log(1000.1f, 1e-6f)) && isnan(minus_log(3.4e38f, 1e-6f))); /* no beam */
+    assert_true(isnan(minus_log(1000.1f, 1e-6f)) && isnan(minus_log(3.4e38f, 1e-6f))); /* no beam is so bright */
 }
 
-/* Every set of loops gives the bits of the scalar one, odd values and any length included. */
+/* Every set of loops gives the bits of the scalar one, for odd values and any length too. */
 static void all_variants_agree(void **state) {
     (void)state;
     enum { M = 4096 };
@@ -139,7 +139,7 @@ static void counts_to_line_integrals(void **state) {
         dark[i] = 100;
         flat[i] = (float)(10000 + i);
     }
-    flat[5] = 100; /* dead */
+    flat[5] = 100; /* a dead pixel */
     raw[7] = 50;   /* below the dark field */
     qb__prep_gain(flat, dark, N, gain, &dead);
     assert_int_equal(dead, 1);
@@ -192,7 +192,8 @@ static void dead_flats(void **state) {
     assert_close(gain[3], 1.0 / 3, 1e-7);
 }
 
-/* What was hardened comes back proportional to the path; lost columns are bridged after that. */
+/* After the correction of beam hardening, values are proportional to the path again. Lost columns are bridged after
+ * that. */
 static void hardening_is_straightened(void **state) {
     (void)state;
     enum { M = 1300 };
@@ -227,7 +228,8 @@ static void hardening_is_straightened(void **state) {
     qb__curve_destroy(curve);
 }
 
-/* Aluminium at 60 keV, from the signal of every energy behind a length: within what the table of 512 steps rounds. */
+/* Aluminium at 60 keV, from the signal of all energies behind a length. The error is within the rounding of the table
+ * of 512 steps. */
 static void a_spectrum_is_undone(void **state) {
     (void)state;
     static const char *const texts[] = {"al,120,cu:0.5,at:60", "water,60,al:1", "sn,160,at:59.5"};
@@ -252,7 +254,8 @@ static void a_spectrum_is_undone(void **state) {
     }
 }
 
-/* No transmission, however small or large, is prepared to more than is said; where that would be all too much, nothing is. */
+/* No transmission, however small or large, gives more than the stated bound. Where no useful bound exists, none is
+ * stated. */
 static void what_values_are_bounded_by(void **state) {
     (void)state;
     static const qb_prep_options cases[] = {{.hardening = NULL},
@@ -281,7 +284,7 @@ static void what_values_are_bounded_by(void **state) {
     assert_true(isinf(qb__prep_bound(QB_COUNTS, &(qb_prep_options){.hardening = "0,1"})));
 }
 
-/* A row is prepared by its own flats and darks, wherever the rows that are held begin. */
+/* A row is prepared with its own flats and darks, whichever row is the first that is held. */
 static void rows_have_their_own_fields(void **state) {
     (void)state;
     enum { VIEWS = 2, ROWS = 5, COLUMNS = 4, PIXELS = ROWS * COLUMNS };

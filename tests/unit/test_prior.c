@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The prior's slopes and steps on the CPU, by every instruction set. */
+/* Slopes and steps of the prior on the CPU, with every instruction set. */
 #include "base/memory.h"
 #include "cpu/features.h"
 #include "prior_truth.h"
@@ -18,7 +18,7 @@ static qb__prior_numbers numbers_of(const trial *t) {
     return numbers;
 }
 
-/* In pieces as vectors cut them, with what is not read poisoned. */
+/* Runs the step in pieces like those that vectors make. Memory that must not be read is poisoned. */
 static double run(const trial *t, qb__prior_step *step, bool only_slopes, bool nonneg, float *slope, float *curve) {
     const qb__prior_numbers numbers = numbers_of(t);
     double sums[2] = {0, 0};
@@ -59,7 +59,7 @@ static void steps(void **state) {
     }
 }
 
-/* The slopes are those of the cost: along a small random step both differ alike. */
+/* The slopes are those of the cost: along a small random step both give the same difference. */
 static void cost(void **state) {
     qb__random r = qb__random_stream(13, 0);
     static trial t;

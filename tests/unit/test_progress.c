@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a pipeline says of its progress: how much is done, and what is left. */
+/* What a pipeline reports of its progress: how much is done and how much time is left. */
 #include "check.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "job/progress_rate.h"
 #include "job/pipeline.h"
 
-/* What a bar that is drawn from done and total says is left, and when. */
+/* A progress bar: when it was drawn, and how many seconds were left according to done and total. */
 typedef struct bar {
     struct timespec from;
     double at[512], left[512];
@@ -38,10 +38,10 @@ static size_t forty(void *context, size_t chunk) {
     return 40;
 }
 
-/* Naps, and how far the machine let each sleep on. */
+/* A stage that sleeps, and how much longer than asked the machine let it sleep. */
 typedef struct napper {
-    double seconds; /* a nap */
-    double *late;   /* the worst, of all stages */
+    double seconds; /* of one sleep */
+    double *late;   /* the longest delay of all stages */
     pthread_mutex_t *lock;
 } napper;
 
@@ -57,8 +57,8 @@ static qb_status doze(void *context, size_t chunk, size_t task, int worker, cons
     return QB_OK;
 }
 
-/* Naps in a pipeline: a bar at once, and from a tenth on what is left within 30 %, or a twentieth of all near the
- * end, although the longest stage comes late and was forecast at half of its time. */
+/* Runs a pipeline of sleeps. The bar must appear at once. After a tenth of the time, the time left must be right within
+ * 30 %, plus a twentieth of the whole. The longest stage, `project`, comes late and takes twice its forecast. */
 static bool left_is_told(size_t chunks, double *late, char *wrong, size_t size) {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     napper read = {0.002, late, &lock}, filter = {0.004, late, &lock}, project = {0.02, late, &lock},
@@ -105,8 +105,8 @@ static bool left_is_told(size_t chunks, double *late, char *wrong, size_t size) 
     return true;
 }
 
-/* As one chunk or as several. What is told wrongly is so in each run; what the machine holds up, between naps too, now here and
- * now there: one run that is right will do, and where none is, those whose naps all kept their time are judged. */
+/* Runs as one chunk and as several. A wrong forecast is wrong in every run, but delays of the machine vary. So one run
+ * that is right is enough. If none is right, only runs whose sleeps kept their time count. */
 static void time_left_is_told(void **state) {
     (void)state;
     enum { TIMES = 12 };
@@ -122,7 +122,7 @@ static void time_left_is_told(void **state) {
     }
 }
 
-/* Played through: stages that overlap take the slowest, those of one chunk the sum. */
+/* Computed without running: stages that overlap take the time of the slowest, those of one chunk the sum. */
 static void pace_of_stages(void **state) {
     (void)state;
     qb__progress_rate stages[] = {{.blocking = true, .chunks = 1, .slots = 2, .seconds = 3},
@@ -137,7 +137,8 @@ static void pace_of_stages(void **state) {
     assert_true(fabs(qb__progress_rate_left(stages, 3, 4) - (1 + 2)) < 1e-9);
     qb__progress_rate gathering[] = {{.chunks = 8, .slots = 1, .gather = 4, .seconds = 1},
                                      {.blocking = true, .chunks = 2, .seconds = 4}};
-    assert_true(fabs(qb__progress_rate_left(gathering, 2, 1) - (4 + 4 + 4 + 4)) < 1e-9); /* one buffer: no overlap */
+    /* one buffer: nothing overlaps */
+    assert_true(fabs(qb__progress_rate_left(gathering, 2, 1) - (4 + 4 + 4 + 4)) < 1e-9);
     gathering[0].slots = 2;
     assert_true(fabs(qb__progress_rate_left(gathering, 2, 1) - (4 + 4 + 4)) < 1e-9);
     qb__progress_rate changing[] = {{.blocking = true, .chunks = 10, .slots = 1, .seconds = 1},
@@ -158,13 +159,13 @@ static void pace_of_stages(void **state) {
                                   .gather = 2,
                                   .seconds = 3,
                                   .first = 2,
-                                  .later = 0}, /* all is read with the first slab, ... */
+                                  .later = 0}, /* all is read with the first slab */
                                  {.blocking = true,
                                   .chunks = 3,
                                   .slots = 1,
                                   .seconds = 8,
                                   .first = 1,
-                                  .later = 0.25}}; /* ... which is thicker */
+                                  .later = 0.25}}; /* the first slab is thicker */
     assert_true(fabs(qb__progress_rate_left(first, 2, 1) - (3 + 3 + 8 + 2 + 2)) < 1e-9);
     first[0].finished = 4, first[1].finished = 1, first[1].part = 0.5;
     assert_true(fabs(qb__progress_rate_left(first, 2, 1) - (1 + 2)) < 1e-9);

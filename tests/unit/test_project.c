@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a projector refuses, what it keeps to itself, and numbers that can be done by hand. */
+/* What a projector refuses, what it copies for itself, and results that can be computed by hand. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ static void views_that_there_are_not_are_refused(void **state) {
     qb_projector *p;
     float volume[512] = {0}, lines[3 * 12 * 16];
     assert_int_equal(qb_projector_create(&g, &cube, NULL, NULL, &p), QB_OK);
-    qb_geometry_destroy(&g); /* the projector has its own */
+    qb_geometry_destroy(&g); /* the projector has its own copy */
     assert_int_equal(qb_projector_forward(p, volume, 2, 4, NULL, lines), QB_BAD_ARGUMENT);
     assert_non_null(strstr(qb_detail(), "views 2 to 4 of a geometry that has 3"));
     assert_int_equal(qb_projector_adjoint(p, lines, 1, 1, false, NULL, volume), QB_BAD_ARGUMENT);
@@ -68,7 +68,8 @@ static void views_that_there_are_not_are_refused(void **state) {
     qb_projector_destroy(p);
 }
 
-/* What one of two threads that share a projector projects, there and back, and what came out the first time. */
+/* The data of one of two threads that share a projector: what it projects forward and back, and the results of its
+ * first time. */
 typedef struct turn {
     qb_projector *projector;
     float volume[512], lines[3 * 12 * 16], back[512], alone[512];
@@ -108,7 +109,7 @@ static void threads_may_share_a_projector(void **state) {
     qb_geometry_destroy(&g);
 }
 
-/* A thread's views into a volume that is shared, of which an operator has to make a copy. */
+/* Back-projects a thread's views again and again into a shared volume. The operator must copy it. */
 static void *accumulate_again_and_again(void *of) {
     enum { TIMES = 50 };
     static float shared[512]; /* [x][y][z] */
@@ -151,7 +152,7 @@ static void a_call_that_waits_is_cancelled(void **state) {
     volatile sig_atomic_t stop = 1;
     float volume[512] = {0}, lines[3 * 12 * 16];
     assert_int_equal(qb_projector_create(&g, &cube, NULL, NULL, &p), QB_OK);
-    assert_int_equal(qb__project_enter(p, 0, 3, NULL), QB_OK); /* and does not leave */
+    assert_int_equal(qb__project_enter(p, 0, 3, NULL), QB_OK); /* this call does not leave the projector */
     assert_int_equal(qb_projector_forward(p, volume, 0, 3, &(qb_env){.cancel = &stop}, lines), QB_CANCELLED);
     assert_int_equal(qb__project_leave(p, QB_NO_MEMORY), QB_NO_MEMORY);
     assert_int_equal(qb_projector_forward(p, volume, 0, 3, NULL, lines), QB_OK);
@@ -159,7 +160,7 @@ static void a_call_that_waits_is_cancelled(void **state) {
     qb_geometry_destroy(&g);
 }
 
-/* One view along x through a volume whose voxels hold their own numbers. */
+/* One view along x through a volume whose voxels hold their own index. */
 static void rays_along_an_axis_are_sums(void **state) {
     (void)state;
     const double angle = -1.57079632679489661923; /* rays run along (1, 0, 0) */
@@ -175,7 +176,7 @@ static void rays_along_an_axis_are_sums(void **state) {
         for (int y = 0; y < 4; y++) {
             double sum = 0;
             for (int x = 0; x < 5; x++) sum += 0.5 * volume[(z * 4 + y) * 5 + x];
-            /* columns run along (cos t, sin t, 0) = -y */
+            /* Columns run along (cos t, sin t, 0) = -y. */
             assert_true(fabs((double)lines[z * 4 + 3 - y] - sum) < 1e-5 * sum + 1e-6);
         }
     }
@@ -189,7 +190,7 @@ static void rays_along_an_axis_are_sums(void **state) {
     qb_geometry_destroy(&g);
 }
 
-/* Arrays of any strides, and which there cannot be. */
+/* Arrays with any strides, and arrays that cannot exist. */
 static void arrays_are_what_dense_memory_is(void **state) {
     (void)state;
     enum { VIEWS = 3, ROWS = 12, COLUMNS = 16, LINES = VIEWS * ROWS * COLUMNS };
@@ -255,7 +256,7 @@ static void a_fans_projections_have_two_dimensions(void **state) {
     qb_geometry_destroy(&g);
 }
 
-/* A great value stays with the rays that pass it; one that is not finite is refused. */
+/* A large value affects only the rays that pass it. A value that is not finite is refused. */
 static void a_value_stays_where_it_is(void **state) {
     (void)state;
     qb_geometry g = cone(200);
@@ -294,7 +295,7 @@ static void running_out_of_memory_is_an_error(void **state) {
     qb_geometry_destroy(&g);
 }
 
-/* Where the forward kernel counts them, with the edges. */
+/* The number of slices, edges included, from which the forward kernel can no longer count floats in 32 bits. */
 static void slabs_of_more_floats_than_32_bits_count(void **state) {
     (void)state;
     const qb_grid large = {{2048, 2048, 1500}, {1, 1, 1}, {0, 0, 0}};

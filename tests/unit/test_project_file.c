@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A projection as a job: whatever allocation fails, an error and no file; what it writes is a scan.
- */
+/* A projection as a job. A failed allocation gives an error and no file. The file that it writes is a scan. */
 #include "io_files.h"
 
 #include "base/memory.h"
@@ -18,7 +17,7 @@ static void make_volume(const char *path) {
     assert_ok(qb_writer_commit(writer, NULL));
 }
 
-/* What the program reads and writes itself. */
+/* The files that the program itself reads and writes. */
 static const char *const *reads;
 static const qb_sidecar *writes;
 
@@ -74,7 +73,7 @@ static void what_it_writes_is_a_scan(void **state) {
     qb_geometry_destroy(&g);
 }
 
-/* In one process as on the command line. */
+/* An output may not replace a file that the program reads. This process does what the command line does. */
 static void outputs_spare_what_is_read(void **state) {
     (void)state;
     char volume[512], output[512], other[512];
@@ -99,7 +98,7 @@ static void outputs_spare_what_is_read(void **state) {
     writes = input;
     assert_status(project(volume, output, NULL), QB_BAD_ARGUMENT);
     assert_int_not_equal(access(output, F_OK), 0);
-    /* What is to be there with it comes with it. */
+    /* The saved settings appear together with the output. */
     writes = saved;
     assert_ok(project(volume, output, NULL));
     writes = NULL;
@@ -118,7 +117,7 @@ static void running_out_of_memory_is_an_error(void **state) {
         qb__fail_allocation(++n);
         qb_status status = project(volume, output, NULL);
         left = qb__fail_allocation(0);
-        if (status == QB_OK) { /* less was done at a time, or nothing was left to fail */
+        if (status == QB_OK) { /* the job did less at a time, or no allocation was left to fail */
             assert_int_equal(unlink(output), 0);
             continue;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A small synthetic data set is made, read back in both layouts, and back-projected by every
- * bp_cone_matrix variant that runs here; files that lie are refused. */
+/* Makes a small synthetic data set, reads it back in both layouts, and back-projects it with every bp_cone_matrix
+ * variant that runs here. Files with wrong headers are refused. */
 #include "check.h"
 
 #include <unistd.h>
@@ -121,7 +121,7 @@ static void kernels_reach_the_reference(void **state) {
     unload(&l);
 }
 
-/* In the head's middle: 0.2 of the skull's 2000 HU. */
+/* The middle of the head has 0.2 of the skull's 2000 HU. */
 static void the_head_comes_back(void **state) {
     (void)state;
     qb__rabbitct set;
@@ -170,7 +170,8 @@ static char *in_newer(const char *name) {
     return whole;
 }
 
-/* The generator's folder: views, matrices alone and reference are those of the original layout. */
+/* The folder that the generator writes in the newer layout. Views, matrices and reference are those of the original
+ * layout. */
 static void the_newer_layout_is_written(void **state) {
     (void)state;
     const qb__rabbitct_synthetic what = {COLUMNS, ROWS, VIEWS, SIZE, true};
@@ -286,7 +287,7 @@ static void absurd_headers_are_refused(void **state) {
         change(faults[i].at, faults[i].value, 4);
         expect_refusal(faults[i].words);
     }
-    /* A number in a matrix that is none is found when the view is read. */
+    /* An infinite number in a matrix is found when the view is read. */
     const double infinite = INFINITY;
     double matrix[12];
     qb__rabbitct set;

@@ -9,7 +9,7 @@
 static qb_status one_disk_is_full(qb__comm *comm, void *context) {
     (void)context;
     if (comm->rank == 1) return qb__fail(QB_NO_SPACE, "disk 7 is full");
-    if (comm->rank == 2) { /* learns of it while it computes, and gives up */
+    if (comm->rank == 2) { /* this rank learns of the failure while it computes, and gives up */
         while (!qb__comm_warned(comm)) usleep(1000);
         return qb__fail(QB_CANCELLED, "another rank has failed");
     }
@@ -44,7 +44,7 @@ out:
     return status;
 }
 
-/* Rank r sends d of c bytes to rank d, c = r + 2 d; those of a column and of a row meet, too. */
+/* Rank r sends c = r + 2 d numbers with the value d to rank d. The ranks of a column and of a row meet too. */
 static qb_status meet(qb__comm *comm, void *context) {
     const int *shape = context;
     const qb__comm_grid *grid, *again;
@@ -88,7 +88,8 @@ static void rows_and_columns_meet(void **state) {
     assert_non_null(strstr(words, "2 x 2 ranks is for 4 processes, and there are 3"));
 }
 
-/* What fails in a column passes through the rows to all, and is told as it was, by the one that knows it. */
+/* One rank fails. The failure passes through its column and then through the rows to all. All report it in the words of
+ * the rank that failed. */
 static qb_status a_far_one_fails(qb__comm *comm, void *context) {
     (void)context;
     const qb__comm_grid *grid;
@@ -147,7 +148,7 @@ static void shares_cover_all_slices_once(void **state) {
             }
 }
 
-/* A share's slabs begin where the whole volume's layers do. */
+/* The slabs of a share begin where layers of the whole volume begin. */
 static void shares_keep_layers(void **state) {
     (void)state;
     size_t cut[80];
@@ -163,7 +164,7 @@ static void shares_keep_layers(void **state) {
             assert_true(cut[i] > cut[i - 1] && cut[i] - cut[i - 1] <= step);
             assert_true(z >= above ? (z - above) % step == 0 : (layers.below - z) % step == 0);
         }
-        /* Where that is too thick: what lies before the first layer is cut, too. */
+        /* With thinner slabs, the slices before the first layer are cut too. */
         const size_t thin = 1 + (size_t)trial % step, parts = qb__cut_slabs(&own, count, thin, cut);
         assert_true(cut[0] == 0 && cut[parts] == count);
         for (size_t i = 0; i < parts; i++) assert_true(cut[i] < cut[i + 1] && cut[i + 1] - cut[i] <= thin);

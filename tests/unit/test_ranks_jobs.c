@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs over ranks: the bits of one, and one end for all wherever one of them fails. */
+/* Jobs over ranks give the bits of one rank. If one of them fails anywhere, all end with its error. */
 #include "ranks_here.h"
 
 #include "quickbeam/quickbeam.h"
@@ -40,17 +40,17 @@ static int teardown(void **state) {
 }
 
 typedef struct job_options {
-    const char *output, *dtype, *rings, *grid; /* grid: of a cone beam; NULL = a parallel one */
-    bool iterates;                             /* a parallel one by cgls */
-    const char *start, *bad; /* one by coordinate descent from this volume; the rank `odd` has the other one */
+    const char *output, *dtype, *rings, *grid; /* grid: of a cone beam; NULL = a parallel beam */
+    bool iterates;                             /* run cgls on a parallel beam */
+    const char *start, *bad; /* run coordinate descent from the volume `start`; rank `odd` starts from `bad` instead */
     int odd;
-    const char *neighbours; /* of that; NULL: slices know nothing of each other */
-    const char *size;       /* of the volume in a cone beam */
+    const char *neighbours; /* for the descent; NULL: slices do not depend on each other */
+    const char *size;       /* of the volume of a cone beam */
     size_t max_ram;
-    int slabs; /* comes back */
+    int slabs; /* result: the number of slabs */
 } job_options;
 
-/* Warnings of smaller cuts, of all ranks. */
+/* How many ranks warned that they use a smaller cut. */
 static _Atomic int made_smaller;
 
 static void hear(void *user, qb_log_level level, const char *text) {
@@ -175,8 +175,8 @@ static void the_same_bits_for_any_number(void **state) {
     }
 }
 
-/* Once more with less memory than that takes, so that it is cut; how much a process has grows a little from one run to
- * the next. */
+/* Runs the job with less memory, so that it is cut into slabs. What a process needs grows a little from run to run, so
+ * several limits are tried. */
 static void in_slabs(int count, job_options *asked) {
     char words[1024];
     qb_status status = QB_BAD_ARGUMENT;
@@ -204,8 +204,8 @@ static double worst_of(const qb_array *a, const qb_array *b) {
     return sqrt(error / all);
 }
 
-/* Any rows and columns. All views in one column: the bits of one rank; else sums of the same numbers, the same bits in
- * every run, in slabs of any thickness. */
+/* Grids of any rows and columns. With all views in one column the bits are those of one rank. Otherwise the sums are
+ * close to those. They have the same bits in every run, with slabs of any thickness. */
 static void cones_in_grids(void **state) {
     (void)state;
     static const int grids[][2] = {{1, 3}, {2, 2}, {3, 2}, {5, 1}, {1, 2}, {2, 1}, {2, 3}, {4, 1}, {1, 6}, {6, 1}};
@@ -251,7 +251,7 @@ static void cones_in_grids(void **state) {
     qb_array_destroy(&alone);
 }
 
-/* Views are shared, the volume passes from rank to rank: the bits of one. */
+/* The ranks share the views, and the volume passes from rank to rank. The bits are those of one rank. */
 static void iterations_by_any_number(void **state) {
     (void)state;
     char one[80], many[80], words[1024];
@@ -286,7 +286,8 @@ static void write_volume(const char *path, float odd) {
     assert_ok(qb_writer_commit(writer, "{}"));
 }
 
-/* What one rank meets when it loads its images the others learn where sigmas are told from all ranks' rows: none waits. */
+/* One rank fails when it loads its image. The others learn of it where the sigmas of all rows are exchanged, so none
+ * waits. */
 static void one_cannot_use_its_image(void **state) {
     (void)state;
     char good[80], bad[80], out[80], words[1024];
@@ -309,7 +310,8 @@ static void one_cannot_use_its_image(void **state) {
     }
 }
 
-/* Wherever one rank has no memory, all end with that, none waits for ever, and nothing is left that looks finished. */
+/* One rank has no memory at some moment. All must end with that error, none may wait for ever, and nothing that looks
+ * finished may be left. */
 static void memory_may_be_out(int ranks, job_options asked, int step, int quick_step) {
     char path[80], words[1024];
     snprintf(path, sizeof path, "%s/none.npy", folder);
@@ -317,7 +319,7 @@ static void memory_may_be_out(int ranks, job_options asked, int step, int quick_
     const char *quick = getenv("QB_QUICK");
     int failures = 0;
     if (quick && *quick == '1') step = quick_step;
-    for (size_t n = 2 * (size_t)ranks + 1;; n += (size_t)step) { /* those before are of together() */
+    for (size_t n = 2 * (size_t)ranks + 1;; n += (size_t)step) { /* the allocations before these belong to together() */
         unlink(path);
         qb__fail_allocation(n);
         const qb_status status = together(ranks, reconstruct, &asked, words);
@@ -328,7 +330,7 @@ static void memory_may_be_out(int ranks, job_options asked, int step, int quick_
         if (status != QB_OK && left)
             print_message("out of memory after %zu of %zu allocations: %s\n", n - left, n, words);
         assert_true(status == QB_OK || left == 0);
-        if (left) break; /* it did not come to that many */
+        if (left) break; /* the run had fewer allocations than that */
     }
     assert_true(failures > 5);
 }
@@ -358,7 +360,7 @@ static void memory_may_be_out_in_a_descent(void **state) {
                       37);
 }
 
-/* What one rank has no room for, all do with less at a time: the slabs are smaller, the bits the same. */
+/* When one rank has too little room, all ranks do less at a time. The slabs are smaller and the bits are the same. */
 static void a_smaller_cut_for_all(void **state) {
     (void)state;
     char path[80], words[1024];
@@ -368,7 +370,8 @@ static void a_smaller_cut_for_all(void **state) {
     int cut = 0;
     assert_ok(together(2, reconstruct, &asked, words));
     load(path, &whole);
-    /* Which rank has the n-th allocation is as it happens: every third, then each until two of them were room for slabs. */
+    /* Which rank makes the n-th allocation is a matter of chance. So every third one fails, then each one, until two of
+     * them were room for slabs. */
     for (size_t n = 5, step = 3, left = 0, rounds = 0; cut < 2 && rounds < 50; n = left ? 5 : n + step) {
         if (left) step = 1, rounds++;
         atomic_store(&made_smaller, 0);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the stages say for the report is there whole, or the job fails: each allocation for it fails once. */
+/* Each allocation for the report fails once. Either the report is complete or the job fails. */
 #include "arrays.h"
 
 #include <cjson/cJSON.h>
 #include <stdatomic.h>
 
-static atomic_int left; /* allocations until one fails; below 1: none does any more */
+static atomic_int left; /* allocations until one fails; below 1: none fails any more */
 
 static void *give(size_t bytes) { return atomic_fetch_sub(&left, 1) == 1 ? NULL : malloc(bytes); }
 
-/* Lists and numbers of what a descent came to. */
+/* Counts the list elements and numbers in the report's part on convergence. */
 static int parts_of(const char *report) {
     int count = 0;
     assert_non_null(report);
@@ -18,7 +18,7 @@ static int parts_of(const char *report) {
     return count;
 }
 
-/* Slices on their own, two turns each. */
+/* Descends with independent slices, two turns each. */
 static qb_status descend(int nth, int *parts) {
     qb_scan_options about = {.quantity = QB_LINE_INTEGRAL, .pixel_size = 0.5};
     qb_prep_options prep;
@@ -59,7 +59,7 @@ static void a_descent_is_told_whole_or_fails(void **state) {
     for (int nth = 1; nth <= 3000; nth += 3) {
         const qb_status status = descend(nth, &parts);
         const bool reached = atomic_load(&left) <= 0;
-        /* What was printed before the output got its name serves where the last text finds no memory. */
+        /* Where the last text finds no memory, the text printed before the output got its name is used. */
         if (reached && status != QB_OK) assert_status(status, QB_NO_MEMORY);
         if (status == QB_OK) assert_int_equal(parts, whole);
         failed += reached;

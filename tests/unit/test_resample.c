@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading between pixels: what waves lose, constants, rims, windows of rows, gaps. */
+/* Resampling between pixels: how much of a wave is lost, constants, rims, windows of rows, gaps. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void paint(double fx, double fy, double phase) {
     }
 }
 
-/* The largest error of waves of one frequency, in the middle of the image. */
+/* The largest error in the middle of the image for waves of one frequency. */
 static double worst(const qb__resampler *resampler, double frequency) {
     double most = 0;
     for (int trial = 0; trial < 200; trial++) {
@@ -75,7 +75,7 @@ static void rims(void **state) {
     qb__resampler *resampler;
     assert_int_equal(qb__resampler_create(&resampler), QB_OK);
     qb__resample_image image = whole();
-    paint(0, 0, 0); /* ones */
+    paint(0, 0, 0); /* all ones */
     const double column[] = {-0.5, COLUMNS - 0.5, -0.51, COLUMNS - 0.49, 3, NAN, 3, 1e30, 3, 0};
     const double row[] = {-0.5, ROWS - 0.5, 3, 3, -0.51, 3, NAN, 3, ROWS - 0.49, ROWS - 1};
     const int inside[] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 1};
@@ -85,7 +85,7 @@ static void rims(void **state) {
     qb__resampler_destroy(resampler);
 }
 
-/* Some rows of an image say the same as all of it, to the bit, and no other is read. */
+/* Resampling from some rows of an image gives the bits that all rows give. No other row is read. */
 static void windows(void **state) {
     (void)state;
     qb__resampler *resampler;
@@ -109,7 +109,7 @@ static void windows(void **state) {
     qb__resampler_destroy(resampler);
 }
 
-/* Every variant says the same, to the bit. */
+/* Every variant gives the same bits. */
 static void variants(void **state) {
     (void)state;
 #if defined(__x86_64__)

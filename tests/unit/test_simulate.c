@@ -19,7 +19,7 @@ static void poisson_has_its_mean_and_variance(void **state) {
         double error = sqrt(mean / DRAWS);
         assert_close(sum / DRAWS, 0, 4.5 * error);
         assert_close(square / DRAWS / mean, 1, 4.5 * sqrt((2 + 1 / mean) / DRAWS));
-        double skew = cube / DRAWS / pow(mean, 1.5); /* 1 / sqrt(mean) */
+        double skew = cube / DRAWS / pow(mean, 1.5); /* the skewness of a Poisson distribution is 1 / sqrt(mean) */
         assert_close(skew, 1 / sqrt(mean), 4.5 * sqrt((15 + 60 / mean) / DRAWS));
     }
     qb__random random = qb__random_stream(0, 0);
@@ -41,8 +41,8 @@ static void a_detector_counts_photons(void **state) {
             for (size_t c = 0; c < COLUMNS; c++, n++) {
                 double expected = d.gain * photons[p] * d.profile[i % ROWS * COLUMNS + c] * line[c];
                 double error = counts[c] - 100 - expected;
-                /* Poisson's, read noise, and 1/12 each for rounding; the dark pattern's own spread
-                 */
+                /* The variances of Poisson noise, of read noise and of rounding (1/12 each), and the spread of the dark
+                 * pattern. */
                 double variance = d.gain * expected + 4 * d.gain + (d.gain < 1 ? 1 / 12.0 : 0) + 20 / 3.0;
                 misfit += error * error / variance;
                 mean += error;
@@ -119,7 +119,7 @@ static void same_seed_same_bits_for_any_threads(void **state) {
     qb_params_clear(qb_simulate_params, &options);
 }
 
-/* The shadow of a disc lies about the axis, wherever that is, in both beams. */
+/* The shadow of a disc lies about the axis, wherever the axis is, in both beams. */
 static void the_axis_is_where_it_was_put(void **state) {
     (void)state;
     qb_simulate_options options = make_options();
@@ -199,7 +199,7 @@ static void what_contradicts_is_refused(void **state) {
     qb_params_clear(qb_simulate_params, &options);
 }
 
-/* Whatever allocation fails: an error, and no file that looks finished. */
+/* Whatever allocation fails, there is an error and no file that looks finished. */
 static void running_out_of_memory_is_an_error(void **state) {
     (void)state;
     qb_simulate_options options = make_options();

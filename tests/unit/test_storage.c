@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a storage gives, kept in the tuning file, which may hold anything. */
+/* The measured speed of a storage, kept in the tuning file. That file may hold anything. */
 #include <sys/vfs.h>
 
 #include "io_files.h"
@@ -30,7 +30,7 @@ static void kept_with_the_tuning(void **state) {
     assert_ok(qb__tuning_store(&key, &(qb__tuning_entry){.giga_updates = 7}, NULL));
     assert_ok(
         qb__storage_store(test_folder, &(qb__storage){{1e9, 1e9, 1e9, 1e9, 1e9}, {1e9, 1e9, 1e9, 1e9, 1e9}}, NULL));
-    assert_ok(qb__storage_store(in_folder(""), &fast, NULL)); /* the same one: replaced */
+    assert_ok(qb__storage_store(in_folder(""), &fast, NULL)); /* the same storage: its row is replaced */
     assert_true(qb__storage_find(in_folder("v.h5"), &found));
     assert_memory_equal(&found, &fast, sizeof fast);
     assert_false(qb__storage_find(in_folder("none/v.h5"), &found));
@@ -44,7 +44,7 @@ static void kept_with_the_tuning(void **state) {
         "\",\"write_bytes_per_second\":[0,1e9,1e9,1e9,1e9],\"read_bytes_per_second\":[1e9,1e9,1e9,1e9,1e9]}]"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         put_file(in_folder("tuning.json"), bad[i], strlen(bad[i]));
-        usleep(10000); /* a file that others write is looked at again after 5 ms */
+        usleep(10000); /* the library looks again after 5 ms whether others changed the file */
         assert_false(qb__storage_find("/v.h5", &found));
     }
     unsetenv("QB_TUNING");

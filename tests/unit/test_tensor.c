@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays where files can stand: the same values as from and to files, for any strides and types. */
+/* Arrays in the place of files give the same values, with any strides and types. */
 #include "arrays.h"
 
 /* ---- sources ---- */
@@ -31,7 +31,7 @@ static void defaults_do(void **state) {
     free(volume);
 }
 
-/* [column][view][row], backwards in view and column, every second element: as strides. */
+/* [column][view][row], backwards in view and column, with every second element: all by strides. */
 static void any_strides_are_read(void **state) {
     (void)state;
     float *stored = malloc(2 * PIXELS * sizeof *stored);
@@ -48,7 +48,7 @@ static void any_strides_are_read(void **state) {
     qb_fbp_options options = fbp_options();
     assert_ok(qb_fbp(&from, angles, 0.5, &to, &options, NULL));
     from = (qb_tensor){.data = stored + 2 * (((COLUMNS - 1) * VIEWS + VIEWS - 1) * ROWS),
-                       .memory = QB_MEMORY_CUDA_HOST, /* read like any other */
+                       .memory = QB_MEMORY_CUDA_HOST, /* read like any other memory */
                        .dtype = QB_F32,
                        .ndim = 4,
                        .shape = {1, VIEWS, ROWS, COLUMNS},
@@ -62,8 +62,8 @@ static void any_strides_are_read(void **state) {
     free(volume);
 }
 
-/* Counts with flats (several frames) and darks (one, of two dimensions), by plan and run; and the same
- * stored as sinograms. */
+/* Counts with flats (several frames) and darks (one, of two dimensions), with plan and run. Then the same stored as
+ * sinograms. */
 static void counts_and_fields_are_arrays_too(void **state) {
     (void)state;
     qb_array expected;
@@ -114,7 +114,7 @@ static void counts_and_fields_are_arrays_too(void **state) {
 
 /* ---- sinks ---- */
 
-/* Each type, into [y][z][x] with gaps: the values of the file, and nothing beside them. */
+/* Each type, written into [y][z][x] with gaps. The values are those of the file, and nothing beside them is written. */
 static void any_strides_and_types_are_written(void **state) {
     (void)state;
     static const struct {
@@ -159,7 +159,7 @@ static void any_strides_and_types_are_written(void **state) {
     }
 }
 
-/* One row, one slice: [view][column] -> [y][x]; without a pixel size, values are per pixel. */
+/* One row and one slice: [view][column] -> [y][x]. Without a pixel size, values are per pixel. */
 static void two_dimensions_are_a_slice(void **state) {
     (void)state;
     float all[COLUMNS * COLUMNS], one[COLUMNS * COLUMNS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays through every method, and arrays of DLPack. */
+/* Arrays with every method, and arrays of DLPack. */
 #include "arrays.h"
 
 /* ---- the other methods ---- */
@@ -21,7 +21,7 @@ static void a_volume_goes_there_and_back(void **state) {
     assert_ok(qb_projector_forward(projector, volume, 0, VIEWS, NULL, direct));
     assert_memory_equal(sums, direct, PIXELS * sizeof *sums);
     memset(sums, 0, PIXELS * sizeof *sums);
-    assert_ok(qb_project(&from, &grid, &circle, &to, NULL, NULL)); /* the same, said */
+    assert_ok(qb_project(&from, &grid, &circle, &to, NULL, NULL)); /* the same, stated explicitly */
     assert_memory_equal(sums, direct, PIXELS * sizeof *sums);
     qb_projector_destroy(projector);
     qb_tensor result = dense(back, QB_F32, NZ, N, N);
@@ -34,7 +34,7 @@ static void a_volume_goes_there_and_back(void **state) {
     free(direct);
 }
 
-/* A step of plug and play in place: where it begins, what it is pulled toward and the result are one array. */
+/* A plug-and-play step in place: one array is the start, the volume it is pulled toward, and the result. */
 static void a_proximal_map_in_one_call(void **state) {
     (void)state;
     enum { COUNT = ROWS * COLUMNS * COLUMNS };
@@ -51,7 +51,7 @@ static void a_proximal_map_in_one_call(void **state) {
     assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "0.5"));
     assert_ok(qb_mbir(&from, angles, 0.5, NULL, &other, &options, NULL));
     assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "1e-6"));
-    assert_ok(qb_mbir(&from, angles, 0.5, NULL, &middle, &options, NULL)); /* near */
+    assert_ok(qb_mbir(&from, angles, 0.5, NULL, &middle, &options, NULL)); /* stays close to it */
     assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "0.5"));
     assert_ok(qb_mbir(&from, angles, 0.5, NULL, &to, &options, NULL));
     assert_memory_equal(x, far, COUNT * sizeof *x);
@@ -72,7 +72,7 @@ static void a_proximal_map_in_one_call(void **state) {
     free(half);
 }
 
-/* Coarser voxels first, in one call: to the same image. */
+/* Coarser voxels first, in one call: the image is the same. */
 static void coarser_voxels_in_one_call(void **state) {
     (void)state;
     enum { COUNT = ROWS * COLUMNS * COLUMNS };
@@ -86,14 +86,14 @@ static void coarser_voxels_in_one_call(void **state) {
     assert_ok(qb_params_set(qb_mbir_params, &options, "center", "22.75"));
     assert_ok(qb_params_set(qb_mbir_params, &options, "stop", "0.01"));
     assert_ok(qb_params_set(qb_mbir_params, &options, "equits", "200"));
-    options.no_zero_skip = true; /* zeros among zeros would stay what they began as */
+    options.no_zero_skip = true; /* otherwise zeros among zeros would keep their first value */
     assert_ok(qb_mbir(&from, angles, 0.5, NULL, &one, &options, NULL));
     options.coarse = 2;
     assert_ok(qb_mbir(&from, angles, 0.5, NULL, &two, &options, NULL));
     double square = 0;
     for (int i = 0; i < COUNT; i++) square += pow((double)begun[i] - (double)plain[i], 2);
     assert_true(square > 0);
-    assert_close(sqrt(square / COUNT), 0, 1e-4); /* of up to 0.25/mm */
+    assert_close(sqrt(square / COUNT), 0, 1e-4); /* values go up to 0.25/mm */
     options.coarse = 3;
     assert_status(qb_mbir(&from, angles, 0.5, NULL, &two, &options, NULL), QB_BAD_ARGUMENT);
     assert_non_null(strstr(qb_detail(), "--coarse 3"));
@@ -102,7 +102,7 @@ static void coarser_voxels_in_one_call(void **state) {
     free(begun);
 }
 
-/* A fan needs no angles: its geometry says it all. */
+/* A fan beam needs no angles, because its geometry holds them. */
 static void a_fan_in_one_call(void **state) {
     (void)state;
     enum { N = 48, TURN = 60 };
@@ -119,7 +119,7 @@ static void a_fan_in_one_call(void **state) {
     assert_ok(qb_project(&from, NULL, &fan, &rays, NULL, NULL));
     assert_ok(qb_params_init(qb_mbir_params, &options));
     assert_status(qb_mbir(&rays, NULL, 0, NULL, &to, &options, NULL),
-                  QB_BAD_ARGUMENT); /* a parallel beam's are missing */
+                  QB_BAD_ARGUMENT); /* a parallel beam needs angles */
     assert_ok(qb_mbir(&rays, NULL, 0, &fan, &to, &options, NULL));
     assert_close(x[20 * N + 30], 0.02, 0.001);
     assert_close(x[20 * N + 14], 0, 0.001);
@@ -132,7 +132,7 @@ static void a_fan_in_one_call(void **state) {
     free(disc), free(sums), free(x);
 }
 
-/* FDK to float16 in [x][y][z], against the dense float32 volume. */
+/* FDK into float16 [x][y][z], against the dense float32 volume. */
 static void fdk_writes_strides(void **state) {
     (void)state;
     enum { N = 24, NZ = 3 };
@@ -154,7 +154,7 @@ static void fdk_writes_strides(void **state) {
     free(expected);
 }
 
-/* Views of NaN are left out, and of a geometry of all views the same ones; a plain voxel of the disc keeps its value. */
+/* Views of NaN are left out, and so are the same views of the geometry. A voxel inside the disc keeps its value. */
 static void views_without_numbers(void **state) {
     (void)state;
     enum { N = 24, NZ = 3 };
@@ -189,7 +189,7 @@ static void views_without_numbers(void **state) {
 
 /* ---- DLPack ---- */
 
-/* DLTensor, as other programs have it. */
+/* DLTensor, as other programs declare it. */
 typedef struct dl_array {
     void *data;
     int32_t device_type, device_id, ndim;
@@ -231,7 +231,7 @@ static void dlpack_arrays_pass(void **state) {
     assert_status(qb_tensor_from_dlpack(NULL, NULL, &t), QB_BAD_ARGUMENT);
 }
 
-/* As a gradient of a sum is: strides that are all 0 are given, and are not those of a dense array. */
+/* The gradient of a sum has strides that are all 0. Such strides count as given, and do not mean a dense array. */
 static void one_element_repeated(void **state) {
     (void)state;
     float one = 3, many[12], from_one[16], from_many[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that cannot be, memory that runs out, programs of another version. */
+/* Arrays that cannot exist, allocations that fail, and programs of another version. */
 #include "arrays.h"
 
 #include "base/memory.h"
@@ -33,7 +33,7 @@ static void refusals(void **state) {
     REFUSED(QB_BAD_ARGUMENT, "the result is 5 x 48 x 48 float32", b.shape[0], 4);
     assert_status(qb_fbp(&from, NULL, 0.5, &to, &options, NULL), QB_BAD_ARGUMENT);
     assert_status(qb_params_set(qb_fbp_params, &options, "centre", "1"), QB_BAD_ARGUMENT);
-    /* A sweep is a folder of pictures; a file and an array are two places. */
+    /* A sweep needs a folder for its pictures. A file and an array are two outputs. */
     qb_output_options output = {.array = &to, .output = "/tmp/volume.h5"};
     qb_scan *scan;
     qb_job *job;
@@ -44,7 +44,7 @@ static void refusals(void **state) {
     assert_status(qb_fbp_plan(scan, NULL, &options, &output, "test", NULL, &job), QB_BAD_ARGUMENT);
     assert_non_null(strstr(qb_detail(), "sweep"));
     qb_scan_close(scan);
-    /* What geometry and volume state is not said again. */
+    /* What geometry and volume state must not be given again. */
     qb_tensor lines_out = dense(volume, QB_F32, VIEWS, ROWS, COLUMNS);
     qb_tensor cube = dense(lines, QB_F32, 4, 8, 8);
     qb_project_options project = {.views = 3};
@@ -72,9 +72,9 @@ static void memory_runs_out(void **state) {
             qb_status status = call == 0   ? qb_fbp(&from, angles, 0.5, &to, &options, &env)
                                : call == 1 ? qb_fdk(&from, &circle, &to, NULL, &env)
                                            : qb_project(&to, NULL, &circle, &back, NULL, &env);
-            if (qb__fail_allocation(0)) break; /* nothing was left to fail */
+            if (qb__fail_allocation(0)) break; /* no allocation was left to fail */
             assert_true(n < 1000);
-            if (status == QB_OK) continue; /* less was done at a time */
+            if (status == QB_OK) continue; /* the job did less at a time */
             assert_status(status, QB_NO_MEMORY);
             assert_true(strlen(qb_detail()) > 0);
         }
@@ -85,7 +85,7 @@ static void memory_runs_out(void **state) {
     free(sums);
 }
 
-/* A program compiled when options ended with `pad`; behind its struct is nothing of its own. */
+/* A program compiled when the options ended with `pad`. Nothing of its own stands behind its struct. */
 static void an_older_program_reconstructs(void **state) {
     (void)state;
     typedef struct older {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* How blocks of a device's array are cut into the driver's copies of rows, also where nobody has room for such arrays. */
+/* How blocks of a device's array are cut into copies of rows for the driver, also for arrays that fit no memory. */
 #include "io/tensor/tensor_device.c"
 
 #include "check.h"
 
-/* No copy that the driver refuses: no pitch beyond its limit, and every element is in one of the calls. */
+/* Checks that the driver accepts every copy: no pitch exceeds its limit. Each element is in exactly one copy. */
 static void look(qb__tensor_block block, size_t most_calls) {
     const pieces p = pieces_of(&block, sizeof(float));
     const int row = rows_of(&p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays reconstructed by several threads at once, and stopped by another. */
+/* Several threads reconstruct arrays at once, and one is stopped by another. */
 #include "arrays.h"
 
 #include <pthread.h>
@@ -47,8 +47,7 @@ static void two_threads_at_once(void **state) {
     free(alone[1].volume);
 }
 
-/* One thread reconstructs and, once it has come as far as its first progress, waits there for the other
- * one to have asked it to stop. */
+/* One thread reconstructs. At its first progress report it waits until the other thread has asked it to stop. */
 typedef struct meeting {
     pthread_mutex_t lock;
     pthread_cond_t moved;
@@ -79,7 +78,7 @@ static void *ask_to_stop(void *context) {
 
 static void cancelled_by_another_thread(void **state) {
     (void)state;
-    enum { MANY = 600 }; /* the same row again and again: many chunks */
+    enum { MANY = 600 }; /* the same row many times, which gives many chunks */
     float *volume = calloc(MANY * COLUMNS * COLUMNS, sizeof *volume);
     float *sums = calloc(MANY * COLUMNS, sizeof *sums);
     double turn[MANY];

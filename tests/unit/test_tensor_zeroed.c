@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Zeroed options do what NULL does, and what qb_params_init fills in: of all structs of options, and in all calls. */
+/* Zeroed options mean the same as NULL and as what qb_params_init fills in: for all structs of options and in all
+ * calls. */
 #include "arrays.h"
 #include "base/params.h"
 
@@ -57,7 +58,7 @@ static void zeroed_structs_are_the_defaults(void **state) {
     }
 }
 
-/* What a struct says of 0 in its fields before it is looked at: the default. */
+/* A field that is 0 reads as its default, before anything has resolved the struct. */
 static void zeroed_fields_read_as_the_defaults(void **state) {
     (void)state;
     for (size_t i = 0; i < TABLES; i++) {
@@ -72,7 +73,7 @@ static void zeroed_fields_read_as_the_defaults(void **state) {
     }
 }
 
-/* Where the number 0 is allowed and not the default, it can be said, and stays 0 through calls that call others. */
+/* Where 0 is allowed and is not the default, a program can still give 0. It stays 0 through calls that call others. */
 static void the_number_0_can_be_said(void **state) {
     (void)state;
     size_t count = 0;
@@ -91,7 +92,7 @@ static void the_number_0_can_be_said(void **state) {
             assert_string_equal(text, "0");
             if (!row->initial || strcmp(row->initial, "0") == 0) continue;
             count++;
-            if (whole) assert_true(row->min == 0); /* -1 stands for it */
+            if (whole) assert_true(row->min == 0); /* -1 stands for 0 */
             if (!whole) assert_true(*(double *)(twice.bytes + row->offset) == 0);
         }
     }
@@ -104,7 +105,7 @@ static void the_number_0_can_be_said(void **state) {
 
 /* ---- the calls ---- */
 
-/* How options are handed in. */
+/* How options are passed. */
 enum { BY_NULL, BY_ZEROS, BY_INIT, WAYS };
 
 static const void *options_of(int way, const qb_param *table, any *room) {
@@ -177,7 +178,7 @@ static void by_center(int way, result *r) {
     if (way == BY_INIT) qb_params_clear(qb_center_params, &room);
 }
 
-/* A file of counts, its fields, their preparation, and what is written. */
+/* A file of counts, its fields, their preparation, and the file that is written. */
 static void by_files(int way, result *r) {
     any of_scan, of_prep, of_fbp, of_output;
     qb_scan *scan;
@@ -230,7 +231,7 @@ static void by_conversion(int way, result *r) {
 
 static void by_simulation(int way, result *r) {
     any room;
-    options_of(way == BY_NULL ? BY_ZEROS : way, qb_simulate_params, &room); /* the output has to be said */
+    options_of(way == BY_NULL ? BY_ZEROS : way, qb_simulate_params, &room); /* the output must be given */
     assert_ok(qb_params_set(qb_simulate_params, &room, "output", path_of("made.h5")));
     assert_ok(qb_params_set(qb_simulate_params, &room, "detector", "32,4"));
     assert_ok(qb_simulate("disc", (const qb_simulate_options *)&room, NULL));
@@ -243,7 +244,7 @@ static void by_geometry(int way, result *r) {
     const qb_detector detector = {.rows = ROWS, .columns = COLUMNS, .pixel_u = 0.5, .pixel_v = 0.5};
     qb_geometry made;
     qb_grid grid;
-    options_of(way == BY_NULL ? BY_ZEROS : way, qb_geometry_params, &room); /* distances have to be said */
+    options_of(way == BY_NULL ? BY_ZEROS : way, qb_geometry_params, &room); /* distances must be given */
     assert_ok(qb_params_set(qb_geometry_params, &room, "sod", "100"));
     assert_ok(qb_params_set(qb_geometry_params, &room, "sdd", "150"));
     assert_ok(qb_geometry_make((const qb_geometry_options *)&room, VIEWS, angles, &detector, NULL, &made));
@@ -304,7 +305,8 @@ static void zeroed_calls_give_the_bits_of_null(void **state) {
     }
 }
 
-/* One field, and the others at 0: edge padding and accuracy normal, as of qb_params_init. Of a truncated disc both matter. */
+/* One field is set and the others are 0. The result is that of qb_params_init: edge padding and normal accuracy. Both
+ * matter for a truncated disc. */
 static void one_field_is_enough(void **state) {
     (void)state;
     enum { WIDE = 128, TURN = 90 };
@@ -333,7 +335,7 @@ static void one_field_is_enough(void **state) {
 
 /* ---- simple calls ---- */
 
-/* Of a disc of 0.05/mm in slice 0; the rays by angles and by a geometry. */
+/* A disc of 0.05/mm in slice 0. Rays are given by angles and by a geometry. */
 static void every_solver_has_a_simple_call(void **state) {
     (void)state;
     typedef qb_status solve(const qb_tensor *, const double *, double, const qb_geometry *, const qb_tensor *,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tuning file and what is shipped in its place. */
+/* The tuning file, and the shipped rows that serve where it has none. */
 #include "check.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void check_legal(const qb__tuning_shipped *row) {
             fail_msg("%s on %s: %s=%d", row->key.variant, row->key.device, variant->parameters[p].name,
                      row->entry.values[p]);
     }
-    /* A value too many would be the speed's neighbour. */
+    /* With one value too many the array would reach the speed behind it. */
     for (int p = qb__parameter_count(variant); p < QB__TUNING_VALUES; p++) assert_int_equal(row->entry.values[p], 0);
 }
 
@@ -37,12 +37,12 @@ static void test_shipped_values_are_legal(void **state) {
     for (size_t i = 0; i < qb__tuning_paper_count; i++) {
         const qb__tuning_shipped *row = &qb__tuning_paper_rows[i];
         check_legal(row);
-        assert_int_equal(row->key.slices, row->entry.values[1]); /* a fetch's */
+        assert_int_equal(row->key.slices, row->entry.values[1]); /* slices of one fetch */
         assert_true(row->entry.giga_updates > 0 || strstr(row->key.variant, "oversample"));
     }
 }
 
-/* Each card and kernel of the paper once a number of slices. */
+/* The paper has one row for each card, kernel and number of slices. */
 static void test_paper_rows_are_told_apart(void **state) {
     (void)state;
     for (size_t i = 0; i < qb__tuning_paper_count; i++)
@@ -84,8 +84,8 @@ static qb__device_info card(const char *name, qb__device_api api, int arch, unsi
     return info;
 }
 
-/* What is chosen on the paper's cards is what its Table 25 advises for precise results: linear
- * single and multi, nearest. Where that is 4 slices by arithmetic, half precision is not let in. */
+/* On the cards of the paper the planner chooses what its Table 25 advises for precise results: linear single and multi,
+ * nearest. Where the table advises 4 slices by arithmetic, half precision is not allowed. */
 static void test_table_25(void **state) {
     (void)state;
     static const struct {
@@ -138,7 +138,8 @@ static const char *estimate(const qb__variant *variant, const qb__device_info *i
     return qb__estimate(variant, &question, choice);
 }
 
-/* A card of a known architecture takes the parameters but not the speed; one of ours the first. */
+/* A card of a known architecture takes the parameters but not the speed. A card of an unknown architecture takes the
+ * first value of each parameter. */
 static void test_architectures(void **state) {
     (void)state;
     const qb__bp_parallel_problem p = problem();
@@ -159,10 +160,10 @@ static void test_architectures(void **state) {
     info = card("Pitcairn", QB__API_OPENCL, 0, 20, 1e9);
     assert_string_equal(qb__tuning_paper_card(&info), "Tahiti");
     assert_null(estimate(qb__variant_named("bp_parallel_linear.alu_split"), &info, &p, 4, &cousin));
-    assert_int_equal(cousin.values[7], 4); /* pixels a thread */
+    assert_int_equal(cousin.values[7], 4); /* pixels per thread */
 }
 
-/* Many slices: the fastest of what the paper has, not the last or the first. */
+/* With many slices the fastest of the paper's rows is taken, not the last or the first. */
 static void test_many_slices(void **state) {
     (void)state;
     setenv("QB_TUNING", "", 1);
@@ -173,14 +174,14 @@ static void test_many_slices(void **state) {
     key.slices = 1;
     assert_true(qb__tuning_find(&key, NULL, &entry));
     assert_true(entry.giga_updates == 266 && entry.values[1] == 1);
-    key.slices = 4; /* not among those measured */
+    key.slices = 4; /* this number was not measured */
     assert_false(qb__tuning_find(&key, NULL, &entry));
     key.device = "GeForce GTX 980 Ti";
     key.slices = 1;
     assert_false(qb__tuning_find(&key, NULL, &entry));
 }
 
-/* A file with values that the kernel does not have leaves the planner what is shipped. */
+/* A file whose values the kernel cannot use does not hide the shipped row from the planner. */
 static void test_illegal_values_hide_nothing(void **state) {
     (void)state;
     const qb__bp_parallel_problem p = problem();
@@ -215,9 +216,9 @@ static void test_own_goes_before_shipped(void **state) {
     assert_int_equal(qb__tuning_store(&key, &own, NULL), QB_OK);
     assert_true(qb__tuning_find(&key, NULL, &found));
     assert_true(found.giga_updates == 7 && found.values[1] == 4);
-    key.columns = 700; /* the closest class serves */
+    key.columns = 700; /* the closest class of sizes serves */
     assert_true(qb__tuning_find(&key, NULL, &found));
-    key.slices = 1; /* many slices say nothing of one */
+    key.slices = 1; /* rows for many slices tell nothing about one slice */
     assert_false(qb__tuning_find(&key, NULL, &found));
     key.device = "another";
     key.slices = 128;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tuning file that holds anything: what cannot be used is never written over, what no device can
- * have measured never decides. */
+/* A tuning file may hold anything. A file that cannot be used is never overwritten. A row that no device can have
+ * measured never decides. */
 #include "check.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void put(const char *text, size_t count) {
     assert_int_equal(fwrite(text, 1, count, file), count);
     assert_int_equal(fclose(file), 0);
     nanosleep(&(struct timespec){.tv_nsec = 6000000},
-              NULL); /* whether the file has changed is asked after a while again */
+              NULL); /* the library asks again after a while whether the file has changed */
 }
 
 static bool holds(const char *text, size_t count) {
@@ -69,7 +69,7 @@ static const char *warning(void) {
     return warned;
 }
 
-/* Neither before the search nor after it; the planner says it once and takes what is shipped. */
+/* The file is used neither before a search nor after it. The planner warns once and takes the shipped row. */
 static void check_unusable(const char *why) {
     qb__tuning_entry found;
     assert_int_equal(qb__tuning_check(), QB_BAD_INPUT);
@@ -110,7 +110,7 @@ static void test_large_file_stays(void **state) {
     put(text, count);
     check_unusable("4 MiB");
     assert_true(holds(text, count));
-    text[count - 2] = ']'; /* one byte less can be used */
+    text[count - 2] = ']'; /* with one byte less it can be used */
     put(text, count - 1);
     assert_int_equal(qb__tuning_store(&key, &own, NULL), QB_OK);
     free(text);
@@ -120,11 +120,11 @@ static void test_no_file_at_all(void **state) {
     (void)state;
     struct stat about;
     assert_int_equal(mkfifo(path, 0600), 0);
-    alarm(600); /* nobody writes to it */
+    alarm(600); /* a pipe to which nobody writes */
     check_unusable("regular file");
     alarm(0);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(symlink("tuning.json", path), 0); /* itself */
+    assert_int_equal(symlink("tuning.json", path), 0); /* a link to itself */
     check_unusable("cannot be read");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("nowhere.json", path), 0);
@@ -148,7 +148,7 @@ static void test_absent_or_empty(void **state) {
     assert_int_equal(qb__tuning_store(&key, &own, NULL), QB_IO);
 }
 
-/* Kept elsewhere, as with files that are shared between machines. */
+/* The file lies elsewhere behind a link, as files that machines share do. */
 static void test_link_stays(void **state) {
     (void)state;
     char there[96];
@@ -199,7 +199,7 @@ static bool starts_with_zero(const void *context, const int *values) {
     return values[0] == 0;
 }
 
-/* The shipped row stands behind one that cannot serve. */
+/* A row that cannot serve does not hide the shipped row. */
 static void test_what_does_not_serve_hides_nothing(void **state) {
     (void)state;
     int asked = 0;
@@ -214,7 +214,7 @@ static void test_what_does_not_serve_hides_nothing(void **state) {
     assert_true(qb__tuning_find(&key, &zero, &found) && found.giga_updates == 7);
 }
 
-/* A HOME that is relative would leave a file wherever the process happens to be. */
+/* A relative HOME would leave a file in whatever folder the process works. */
 static void test_relative_homes(void **state) {
     (void)state;
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -230,7 +230,7 @@ static void test_relative_homes(void **state) {
     assert_int_equal(setenv("XDG_CONFIG_HOME", "/y", 1), 0);
     assert_string_equal(qb__tuning_path(), "/y/quickbeam/tuning.json");
     assert_int_equal(setenv("QB_TUNING", "own.json", 1), 0);
-    assert_string_equal(qb__tuning_path(), "own.json"); /* what is named outright is taken as it is */
+    assert_string_equal(qb__tuning_path(), "own.json"); /* a path that the user names is taken as it is */
     setenv("XDG_CONFIG_HOME", before[0], 1);
     setenv("HOME", before[1], 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that tune at once keep one another's rows. */
+/* Programs that tune at the same time keep each other's rows. */
 #include "check.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static qb__tuning_key key_of(const char *device, int row) {
 
 static void tune(int program, int start) {
     char name[16], byte;
-    if (read(start, &byte, 1) < 0) _exit(2); /* all set off together */
+    if (read(start, &byte, 1) < 0) _exit(2); /* all start together */
     for (int row = 0; row < ROWS; row++) {
         qb__tuning_key key = key_of(name_of(program, name), row);
         qb__tuning_entry entry = {.values = {row}, .giga_updates = 1 + program};
@@ -58,11 +58,11 @@ static void test_no_row_is_lost(void **state) {
         qb__tuning_key key = key_of(name_of(i / ROWS, name), i % ROWS);
         qb__tuning_entry found;
         assert_true(qb__tuning_find(&key, NULL, &found));
-        assert_int_equal(found.values[0], i % ROWS); /* not its neighbour's */
+        assert_int_equal(found.values[0], i % ROWS); /* each row has its own value, not that of the next */
     }
     unlink(path);
     unlink(lock);
-    assert_int_equal(rmdir(folder), 0); /* nothing else was left */
+    assert_int_equal(rmdir(folder), 0); /* no other file was left */
 }
 
 int main(void) {

@@ -11,11 +11,11 @@
 #include "mock/mock_library.h"
 #include "mock/mock_cuda.h"
 
-/* Libraries are opened once a process, so each scenario runs in a child of its own: `body` returns
- * NULL or what went wrong. */
+/* A process opens its libraries only once, so each scenario runs in a child of its own. A scenario returns NULL or what
+ * went wrong. */
 typedef const char *(*scenario)(mock_cuda_state *mock);
 
-/* In a scenario: */
+/* EXPECT ends a scenario with a message unless the condition holds. EXPECT_SAYS looks for words in a text. */
 #define EXPECT(condition)                                                                                              \
     do {                                                                                                               \
         if (!(condition)) return #condition;                                                                           \
@@ -28,8 +28,8 @@ typedef const char *(*scenario)(mock_cuda_state *mock);
         }                                                                                                              \
     } while (0)
 
-/* The mock driver and compiler stand in for the real ones, OpenCL is left out, the cache lies in
- * `cache` ("" = none). */
+/* Runs the scenario in a child. The mock driver and compiler take the place of the real ones, and OpenCL is left out.
+ * The cache of programs lies in `cache` ("" = none). */
 static inline void in_child(scenario body, const char *cache) {
     fflush(NULL);
     pid_t child = fork();
@@ -42,7 +42,7 @@ static inline void in_child(scenario body, const char *cache) {
         const char *wrong = library ? body(dlsym(library, "mock_cuda")) : dlerror();
         if (wrong) fprintf(stderr, "%s (last: %s)\n", wrong, qb_detail());
         fflush(NULL);
-        exit(wrong != NULL); /* so that the leak checker runs */
+        exit(wrong != NULL); /* the leak checker runs at exit */
     }
     int status = 0;
     assert_true(child > 0);
@@ -50,7 +50,7 @@ static inline void in_child(scenario body, const char *cache) {
     if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("the scenario failed (%#x)", status);
 }
 
-/* A cmocka test of a scenario without a cache, and its row. */
+/* Makes a cmocka test from a scenario without a cache, and its row of the table. */
 #define SCENARIO(name)                                                                                                 \
     static void test_##name(void **state) {                                                                            \
         (void)state;                                                                                                   \

@@ -28,10 +28,11 @@ typedef struct shim_orders {
 } shim_orders;
 
 /* Memory objects (shim_memory.c). Those with no memory behind them do not count. */
-bool shim_memory_take(size_t bytes, size_t limit);              /* false: it does not suffice */
-void shim_memory_made(void *object, size_t bytes, bool backed); /* NULL: gives the bytes back */
+bool shim_memory_take(size_t bytes, size_t limit);              /* false: the memory does not suffice */
+void shim_memory_made(void *object, size_t bytes, bool backed); /* object NULL: gives the bytes back */
 void shim_memory_gone(const void *object);
-bool shim_memory_lacks(const void *object); /* has nothing behind it; NULL: whether any has not */
+/* true: the object has no memory behind it; object NULL: any object has none */
+bool shim_memory_lacks(const void *object);
 void shim_memory_report(FILE *file);
 
 #endif

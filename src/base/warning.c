@@ -222,9 +222,9 @@ static const struct {
     {"metadata-unusable",
      "The file states a number or flag that cannot be used: NaN, negative, of an unknown unit, or not one for each "
      "frame. It is left out, as if not stated. Mend the file, or give the option of the same name."},
-    {"monitor-unusable",
-     "An NXtomo states the beam's intensity for each frame (control/data), but some numbers are zero, negative or "
-     "missing, so it is not used. --air scales each view by its open beam instead."},
+    {"monitor-unusable", "The beam's intensity of each frame, in control/data of an NXtomo or as counts in a log, has "
+                         "numbers that are zero, "
+                         "negative or missing, so it is not used. --air scales each view by its open beam instead."},
     {"nan-slices", "Some values of the volume are NaN. The scan holds values that no method can use, often very large "
                    "ones. Look at the other warnings, and at the scan with qb info."},
     {"narrow-volume", "A full turn with the detector to one side of the axis sees a circle wider than the detector. "
@@ -275,6 +275,9 @@ static const struct {
     {"opaque-rays", "The largest line integrals mean that less than one photon in three million passes; weights that "
                     "follow the transmission are next to zero. Most often they are scaled. Scale them to -ln of the "
                     "transmission, or give --weights unweighted."},
+    {"open-beam-saturated",
+     "Open beam is the largest number of the images' type, and brighter pixels were cut off. Thin parts of the object "
+     "look too dense. Scan with less exposure, or give --air with a region that is air in all views."},
     {"opposite-views", "Parallel rays from opposite sides see the same, so views half a turn apart are mirror images. "
                        "For no axis are these. Check --angles and --center; or the object moved."},
     {"other-quantity",
@@ -309,6 +312,9 @@ static const struct {
     {"row-ends", "Many detector rows do not reach the level of air at their ends. If the object is wider than the "
                  "detector, values are wrong, most at the rim: use the printed option. If air does not read 0, check "
                  "--flats, --quantity and --air."},
+    {"row-order",
+     "Public readers of this scanner's files differ in the order of the rows. Rows are read as stored, from "
+     "the top. If the volume is a mirror image of the object, give --flip v."},
     {"rows-interlaced", "Even and odd rows show the object at two moments, as interlaced cameras do. Every second "
                         "slice is turned by a step. Write the "
                         "rows of one moment as one view."},
@@ -338,6 +344,9 @@ static const struct {
      "its end, is the dataset the right one, was the shutter open, is the type of its numbers right?"},
     {"several-scans",
      "The file holds more than one scan, and the named one is read. Give --dataset to read another one."},
+    {"several-turns",
+     "The scanner's settings state more than one turn. They do not tell a helix from a circle, and a circle is "
+     "assumed: of a helix, the volume is blurred along the axis. Give a geometry file (-g) then."},
     {"sigma-scale", "A sigma is far from what the data suggest, often because of other units. The image becomes flat, "
                     "or noisy. Leave the option out, or give a value within the printed range."},
     {"simulate-saturated", "Some simulated counts exceed the largest 16-bit number and were clipped. Such a scan has "

@@ -20,12 +20,19 @@ static qb_status measure(const qb__pass *pass) {
     qb_status status = qb__alloc(info->views, sizeof(float), &pass->fields->air);
     if (status != QB_OK) return status;
     const qb__drift *drift = pass->scan->drift; /* interpolated flats follow the beam already, as the monitor states */
+    const bool twice = drift && pass->scan->parts.intensity_mean; /* no monitor tells how much of it they follow */
     for (size_t v = 0; v < info->views; v++)
-        pass->fields->air[v] = (float)info->intensity[v] / (drift ? drift->monitor[v] : 1);
-    snprintf(pass->note, pass->note_size, "%.100s, %.4g to %.4g of the flats'", info->intensity_from,
-             info->intensity_range[0], info->intensity_range[1]);
-    qb__info(pass->env, "the beam's intensity by %s: %.4g to %.4g times that of the flats, divided out",
-             info->intensity_from, info->intensity_range[0], info->intensity_range[1]);
+        pass->fields->air[v] = twice ? 1 : (float)info->intensity[v] / (drift ? drift->monitor[v] : 1);
+    if (twice) {
+        qb__info(pass->env, "the flats follow the beam between their times: the counts of %s are not used",
+                 info->intensity_from);
+        return QB_OK;
+    }
+    const char *reference = pass->scan->parts.intensity_mean ? "the mean of the views" : "that of the flats";
+    snprintf(pass->note, pass->note_size, "%.100s, %.4g to %.4g times %s", info->intensity_from,
+             info->intensity_range[0], info->intensity_range[1], reference);
+    qb__info(pass->env, "the beam's intensity by %s: %.4g to %.4g times %s, divided out", info->intensity_from,
+             info->intensity_range[0], info->intensity_range[1], reference);
     return QB_OK;
 }
 

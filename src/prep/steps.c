@@ -53,7 +53,9 @@ const qb_param qb_prep_params[] = {
     {"unsharp", QB_PARAM_NUMBERS, offsetof(qb_prep_options, unsharp), "C,SIGMA", NULL, NULL, 0, 1000,
      "with --paganin: add C times what differs from a Gaussian mean of SIGMA pixels (unbinned)", 0},
     {"monitor", QB_PARAM_CHOICE, offsetof(qb_prep_options, monitor), NULL, "use", "use|ignore", 0, 0,
-     "divide each view by the beam's intensity that an NXtomo states (control/data); --air does without it", 0},
+     "divide each view by the beam's intensity that an NXtomo (control/data) or the log of --angles states; --air does "
+     "without it",
+     0},
     {"zingers", QB_PARAM_DOUBLE, offsetof(qb_prep_options, zingers), "SIGMA|none", "none", "none", 2, 1000,
      "replace pixels that are brighter than all but one of their neighbours by so many standard deviations; 8 is a "
      "good start",

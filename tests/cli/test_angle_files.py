@@ -160,3 +160,36 @@ def test_many_turns_are_asked_about(folder):
     assert not any("turns" in p for p in told["problems"])
     _, told = angles(folder, "--angles", "golden.txt", "--views", "0:5")
     assert not any("turns" in p for p in told["problems"])
+
+
+LOGS = {
+    "log.txt": (" TIME STAMP  IMAGE TYPE   IMAGE COUNTER   COUNTS BM3 before image   COUNTS BM3 after image\n\n",
+                "Sun Feb 10 00:22:04 2019   Projection:  {i}  angle: {angle}   Monitor 3 before:  {before}   Monitor 3 after:  {after}\n"),
+    "log.csv": ("TIME STAMP,IMAGE TYPE,IMAGE COUNTER,COUNTS BM3 before image,COUNTS BM3 after image\n",
+                "Sun Feb 10 00:22:04 2019,Projection,{i},angle: {angle},Monitor 3 before: {before},Monitor 3 after:  {after}\n"),
+    "table.csv": ("TIME STAMP,IMAGE TYPE,IMAGE COUNTER,PROJECTION ANGLE DEG,COUNTS BEFORE,COUNTS AFTER,PIXEL SIZE\n",
+                  "Tue Nov 15 19:58:17 2022,Projection,{i},{angle},{before},{after},29.0\n"),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_monitor_of_a_log(tmp_path, name):
+    """The beam of a neutron source flickers by 10 %; the log's counts undo it, with the flats of a folder."""
+    dice = np.random.default_rng(8)
+    lines = dice.random((VIEWS, 4, 32))
+    beam = 1 + 0.1 * dice.standard_normal(VIEWS).clip(-3, 3)
+    np.save(tmp_path / "v.npy", np.round(50000 * np.exp(-lines) * (beam / beam.mean())[:, None, None]).astype(np.uint16))
+    np.save(tmp_path / "f.npy", np.full((3, 4, 32), 50000, np.uint16))
+    counts = np.round(1e6 * beam).astype(int)
+    ends = 12588 + np.cumsum(counts + 1234)
+    header, line = LOGS[name]
+    (tmp_path / name).write_text(header + "".join(line.format(i=i, angle=f"{x:g}", before=ends[i] - counts[i], after=ends[i]) for i, x in enumerate(TRUE)))
+    scan = ["v.npy", "--quantity", "counts", "--flats", "f.npy", "--darks", "none", "--angles", name]
+    done = qb("convert", *scan, "-o", "l.npy", cwd=tmp_path)
+    assert "times the mean of the views" in done.stderr
+    assert np.abs(np.load(tmp_path / "l.npy") - lines).max() < 2e-4
+    assert np.allclose(json.loads((tmp_path / "l.npy.json").read_text())["angles_degrees"], TRUE)
+    qb("convert", *scan, "--monitor", "ignore", "-o", "m.npy", cwd=tmp_path)
+    assert np.abs(np.load(tmp_path / "m.npy") - lines).max() > 0.1
+    (tmp_path / name).write_text(header + "".join(line.format(i=i, angle=f"{x:g}", before=5, after=5) for i, x in enumerate(TRUE)))
+    assert "monitor counts of 0 in a view" in qb("convert", *scan, "-o", "n.npy", cwd=tmp_path).stderr

@@ -11,6 +11,7 @@ typedef struct qb__angle_list {
     double unit;   /* radians of one number; 0: not stated. A unit that the caller has set is kept. */
     double *values;
     size_t count;
+    double *counts; /* [count] counts of the beam monitor during each view; NULL: not stated */
     bool row;       /* the numbers are in one row */
     char how[80];   /* note on which header was left out and which column was taken; "" */
     char doubt[80]; /* a line left out that begins like a number; "" */

@@ -118,24 +118,25 @@ static qb_status check_brackets(const qb__angle_list *list, const char *cell) {
                     list->path, (int)(close - open + 1), open);
 }
 
-static bool names_angle(const char *cell) {
-    static const char *const words[] = {"angle", "theta", "winkel"};
+static const char *const angle_words[] = {"angle", "theta", "winkel", NULL};
+
+static bool names_one(const char *cell, const char *const *words) {
     char lower[64];
     size_t n = 0;
     for (; cell[n] && n + 1 < sizeof lower; n++) lower[n] = (char)tolower((unsigned char)cell[n]);
     lower[n] = 0;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(lower, words[i])) return true;
+    for (; *words; words++)
+        if (strstr(lower, *words)) return true;
     return false;
 }
 
-/* The only column whose header names an angle; 0 if there is none, or several. */
-static size_t named_column(const char *header, size_t columns) {
+/* The only column whose header has one of the words; 0 if there is none, or several. */
+static size_t named_column(const char *header, size_t columns, const char *const *words) {
     char cell[64];
     size_t found = 0;
     for (size_t i = 1; i <= columns && i <= 64; i++) {
         cell_of(header, i, cell, sizeof cell);
-        if (!names_angle(cell)) continue;
+        if (!names_one(cell, words)) continue;
         if (found) return 0;
         found = i;
     }
@@ -197,12 +198,32 @@ static qb_status read_row(qb__angle_list *list, const char *line, size_t columns
     return QB_OK;
 }
 
-static qb_status read_column(qb__angle_list *list, char *line, char *rest, size_t number) {
-    size_t room = 1;
+/* The counts of the beam monitor before and after each view, as in the tables of IMAT at ISIS. */
+static void find_counts(const beginning *b, size_t columns, size_t column[2]) {
+    static const char *const words[][2] = {{"counts before", NULL}, {"counts after", NULL}};
+    for (int i = 0; i < 2; i++) column[i] = b->header ? named_column(b->header, columns, words[i]) : 0;
+}
+
+static void take_counts(qb__angle_list *list, const char *line, const size_t column[2]) {
+    double count[2];
+    if (!list->counts) return;
+    if (number_in(line, column[0], &count[0]) && number_in(line, column[1], &count[1])) {
+        list->counts[list->count] = count[1] - count[0];
+        return;
+    }
+    qb__free(list->counts);
+    list->counts = NULL;
+}
+
+static qb_status read_column(qb__angle_list *list, const beginning *b, char *line, char *rest, size_t number) {
+    size_t room = 1, column[2];
     for (char *c = rest; *c; c++) room += *c == '\n' || *c == '\r';
     qb_status status = qb__alloc(room + 1, sizeof *list->values, &list->values);
+    find_counts(b, count_columns(line), column);
+    if (status == QB_OK && column[0] && column[1]) status = qb__alloc(room + 1, sizeof *list->counts, &list->counts);
     for (; status == QB_OK && line; line = next_line(&rest, &number)) {
         if (is_blank(line) || *line == '#') continue;
+        take_counts(list, line, column);
         if (!number_in(line, list->column, &list->values[list->count++]))
             return qb__fail(QB_BAD_INPUT, "%s: line %zu has no number in column %zu", list->path, number, list->column);
     }
@@ -235,7 +256,7 @@ static char *skip_beginning(const qb__angle_list *list, char **text, size_t *num
 /* The column to use if none is given: the only one, or the one with the header "angle". */
 static qb_status choose_column(qb__angle_list *list, const beginning *b, size_t columns, char separator) {
     if (columns == 1) list->column = 1;
-    if (columns > 1 && b->header) list->column = named_column(b->header, columns);
+    if (columns > 1 && b->header) list->column = named_column(b->header, columns, angle_words);
     if (list->column) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "%s has %zu columns: say which, as in %s:2%s", list->path, columns, list->path,
                     separator == ',' && columns == 2 ? "; if its commas are decimal commas, write points" : "");
@@ -266,5 +287,5 @@ qb_status qb__angle_list_text(qb__angle_list *list, char *text) {
     if (status == QB_OK) status = take_unit(list, &b, columns);
     if (status != QB_OK) return status;
     tell_header(list, &b, list->column ? list->column : 1);
-    return list->row ? QB_OK : read_column(list, line, text, number);
+    return list->row ? QB_OK : read_column(list, &b, line, text, number);
 }

@@ -177,13 +177,17 @@ static qb_status wrong_count(const qb__angle_list *list, const char *text, size_
                     list->count, more, views, remedy);
 }
 
-static void tell(const qb__angle_list *list, qb__angles_said *said) {
-    if (!said) return;
+static qb_status tell(const qb__angle_list *list, size_t first, size_t step, size_t views, qb__angles_said *said) {
+    if (!said) return QB_OK;
     snprintf(said->how, sizeof said->how, "%s", list->how);
     if (*list->doubt)
         snprintf(said->doubt, sizeof said->doubt,
                  "%.80s: line %zu, \"%s\", is no number and was left out" QB__CODE("angle-line"), list->path,
                  list->doubt_line, list->doubt);
+    if (!list->counts) return QB_OK;
+    const qb_status status = qb__alloc(views, sizeof *said->counts, &said->counts);
+    for (size_t i = 0; status == QB_OK && i < views; i++) said->counts[i] = list->counts[first + i * step];
+    return status;
 }
 
 /* Read angles from a file. radians NULL: only count them in *views. */
@@ -207,11 +211,14 @@ static qb_status from_file(const char *text, double unit, size_t *views, double 
         goto out;
     }
     for (size_t i = 0; i < n; i++) radians[i] = list.values[first + i * step] * (list.unit > 0 ? list.unit : degree);
-    tell(&list, said);
     status = qb__angles_check(radians, n);
-    if (status != QB_OK) status = qb__fail_in(status, "--angles %s", text);
+    if (status != QB_OK)
+        status = qb__fail_in(status, "--angles %s", text);
+    else
+        status = tell(&list, first, step, n, said);
 out:
     qb__free(list.values);
+    qb__free(list.counts);
     qb__free(path);
     return status;
 }

@@ -182,10 +182,11 @@ typedef struct qb__scan_parts {
     double detector[4];
     char pixel_from[160];
     double center;
-    bool center_holds;  /* same meaning as in qb_scan_info */
-    size_t first_slice; /* number that the scan's own files give to detector row 0 */
-    char quantity[24];  /* "" = not stated */
-    double *intensity;  /* [data.count] beam intensity of each view divided by that of its flats; NULL: not stated */
+    bool center_holds;   /* same meaning as in qb_scan_info */
+    size_t first_slice;  /* number that the scan's own files give to detector row 0 */
+    char quantity[24];   /* "" = not stated */
+    double *intensity;   /* [data.count] beam intensity of each view divided by that of its flats; NULL: not stated */
+    bool intensity_mean; /* relative to the mean over the views, because the intensity of the flats is not known */
     char intensity_from[160];
     double *flat_intensity; /* [flats.count] beam intensity of each flat divided by their mean; NULL: not stated */
     double *flat_views;     /* [flats.count] the stored view before which each flat was taken; NULL: not stated */

@@ -89,6 +89,7 @@ static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
     snprintf(scan->parts.angles_from, sizeof scan->parts.angles_from, "--angles %.70s%s%.75s", options->angles,
              *said.how ? ", " : "", said.how);
     if (*said.doubt) qb__note(&scan->parts.notes, "%s", said.doubt);
+    if (said.counts) qb__scan_take_counts(scan, said.counts);
     return QB_OK;
 }
 
@@ -362,7 +363,7 @@ static qb_status set_intensity(qb_scan *scan, const qb_scan_options *options) {
     const qb__scan_parts *parts = &scan->parts;
     qb_scan_info *info = &scan->info;
     double low = INFINITY, high = 0;
-    if (!parts->intensity || options->flats) return QB_OK;
+    if (!parts->intensity || (options->flats && !parts->intensity_mean)) return QB_OK;
     qb_status status = qb__alloc(info->views, sizeof *scan->intensity, &scan->intensity);
     for (size_t i = 0; status == QB_OK && i < info->views; i++) {
         scan->intensity[i] = parts->intensity[qb__scan_stored(scan, i)];

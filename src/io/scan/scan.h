@@ -200,10 +200,13 @@ bool qb__darks_none(const char *darks);
 /* Notes problems of the angles: missing, uneven, or repeated at the end. Notes a doubtful unit, too, unless the unit is
  * given or already checked. */
 void qb__scan_judge_angles(qb_scan *scan, bool unit_given);
+/* Takes the counts of a beam monitor, [stored], from the file of --angles, unless the scan states its own; frees them. */
+void qb__scan_take_counts(qb_scan *scan, double *counts);
 /* What an angle file says besides its numbers; "" for nothing. */
 typedef struct qb__angles_said {
     char how[80];    /* which numbers were taken, such as "below its header \"angle\"" */
     char doubt[256]; /* a warning, with its code */
+    double *counts;  /* [views] of the beam monitor during each view; NULL: not stated; the caller frees it */
 } qb__angles_said;
 /* qb_angles_parse that also fills in `said`, which may be NULL. */
 qb_status qb__angles_read(const char *text, size_t views, double *radians, qb__angles_said *said);

@@ -252,6 +252,12 @@ static qb_status read_scan(nsi *n, const char *folder, qb__scan_parts *parts) {
     QB__TRY(qb__vendor_parts(&v, NULL, parts));
     QB__TRY(open_field(n, folder, "gain0.tif", &parts->flats));
     QB__TRY(open_field(n, folder, "offset.tif", &parts->darks));
+    if (n->views * fabs(n->step) > 360 + 1.5 * fabs(n->step))
+        qb__note(
+            &parts->notes,
+            "%s states %g views in steps of %g degrees, %.3g turns, which may be a helix; a circle is assumed: for a "
+            "helix give a geometry file (-g)" QB__CODE("several-turns"),
+            n->path, n->views, n->step, n->views * fabs(n->step) / 360);
 out:
     return status;
 }

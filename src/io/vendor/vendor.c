@@ -8,7 +8,9 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/hdf5/external.h"
+#include "quickbeam/array.h"
 
 static const double degree = 3.14159265358979323846 / 180.0;
 
@@ -62,12 +64,54 @@ static qb_status check_size(const qb__vendor *v, const qb__source *source) {
                     v->rows, source->path, n[2], n[1]);
 }
 
+/* Of the pixels within 3 % of open beam, the share that has exactly its value; NAN if there are few. */
+static qb_status share_at_top(const qb__vendor *v, qb__source *images, double *share) {
+    enum { LOOKS = 3, LEAST = 100 };
+    const size_t views = images->shape[0], count = images->shape[1] * images->shape[2];
+    size_t top = 0, near = 0;
+    void *raw = NULL;
+    float *values = NULL;
+    qb_status status;
+    *share = NAN;
+    QB__TRY(qb__alloc(count, qb_dtype_size(images->dtype), &raw));
+    QB__TRY(qb__alloc(count, sizeof *values, &values));
+    for (size_t k = 0; k < LOOKS; k++) {
+        const qb__region region = {
+            .first = k * (views - 1) / (LOOKS - 1), .count = 1, .step = 1, .row1 = images->shape[1]};
+        QB__TRY(images->read(images, &region, raw));
+        qb_convert_to_float(raw, images->dtype, count, values);
+        for (size_t i = 0; i < count; i++) top += values[i] >= v->white, near += values[i] >= 0.97 * v->white;
+    }
+    if (near >= LEAST) *share = (double)top / (double)near;
+out:
+    qb__free(raw);
+    qb__free(values);
+    return status;
+}
+
+/* With noise, open beam at the largest number of its type is cut off. Without noise, all of it has this number. */
+static qb_status judge_top(const qb__vendor *v, qb__scan_parts *parts) {
+    const double LOW = 0.05, HIGH = 0.95;
+    double share;
+    const qb_status status = share_at_top(v, parts->data.source, &share);
+    if (status == QB_OK && share > LOW && share < HIGH)
+        qb__note(
+            &parts->notes,
+            "%s: open beam is %g, the largest number of the type, and %.0f %% of the pixels close to it have exactly "
+            "this number: brighter ones were cut off, so thin parts look too dense. Scan with less exposure, or "
+            "give --air REGION" QB__CODE("open-beam-saturated"),
+            v->path, v->white, 100 * share);
+    return status;
+}
+
 /* The images are already corrected: open beam is one number everywhere, and the dark is 0. If this number is the
  * largest of its type, open beam would look like saturated counts. Then the images are read as transmissions. */
 static qb_status add_fields(const qb__vendor *v, qb__scan_parts *parts) {
     qb__source *images = parts->data.source;
     if (!(v->white > 0)) return QB_OK;
     if (v->white >= (double)qb__dtype_top(images->dtype)) {
+        const qb_status judged = judge_top(v, parts);
+        if (judged != QB_OK) return judged;
         const bool quiet = !*images->trouble;
         snprintf(parts->quantity, sizeof parts->quantity, "transmission");
         const qb_status scaled = qb__source_scale(&parts->data.source, 1 / v->white, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache of compiled programs, with the mock's compiler counting. */
+/* The cache of compiled programs. The mock's compiler counts its calls. */
 #include "child.h"
 
 #include <dirent.h>
@@ -10,7 +10,7 @@
 
 static char folder[64], file[512];
 
-/* Compilations that building the probe takes, -1 on failure. */
+/* How many compilations the probe needs; -1 on failure. */
 static int compiles(mock_cuda_state *mock) {
     qb__device *device;
     qb__program *program;
@@ -22,7 +22,7 @@ static int compiles(mock_cuda_state *mock) {
     return status == QB_OK ? mock->compiles - before : -1;
 }
 
-/* How many files are there; the last one's path in `file`. */
+/* Returns how many files are there. `file` receives the path of the last one. */
 static int files(void) {
     DIR *dir = opendir(folder);
     int count = 0;
@@ -103,7 +103,7 @@ static const char *corrupted(mock_cuda_state *mock) {
             int fd = open(file, O_RDWR);
             char byte = 0;
             EXPECT(fd >= 0);
-            if (at == size) { /* something behind the end */
+            if (at == size) { /* bytes follow the end */
                 EXPECT(pwrite(fd, "x", 1, at) == 1);
             } else if (cut) {
                 EXPECT(ftruncate(fd, at) == 0);
@@ -121,14 +121,14 @@ static const char *corrupted(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Whole and with the right checksum, but the driver does not take it: built again. */
+/* The entry is complete and has the right checksum, but the driver refuses it. It is built again. */
 static const char *driver_refuses(mock_cuda_state *mock) {
     EXPECT(compiles(mock) == 1);
     mock->fail_after = mock->calls = 0;
     qb__device *device;
     qb__program *program;
     EXPECT(qb__device_open("cuda", &device) == QB_OK);
-    mock->fail_after = 2; /* context_push, module_load */
+    mock->fail_after = 2; /* context_push succeeds, module_load fails */
     mock->fail_with = 200;
     int before = mock->compiles;
     EXPECT(qb__program_build(device, "device_probe.cl", NULL, &program) == QB_OK);
@@ -139,15 +139,15 @@ static const char *driver_refuses(mock_cuda_state *mock) {
 }
 
 static const char *writable_by_others(mock_cuda_state *mock) {
-    EXPECT(!*qb__program_cache_problem()); /* it is not there yet */
+    EXPECT(!*qb__program_cache_problem()); /* the folder does not exist yet */
     EXPECT(compiles(mock) == 1 && only_file());
     EXPECT(!*qb__program_cache_problem());
     EXPECT(chmod(folder, 0777) == 0);
     EXPECT(strstr(qb__program_cache_problem(), folder) != NULL);
     EXPECT_SAYS(qb__program_cache_problem(), "chmod go-w");
-    EXPECT(compiles(mock) == 1); /* neither read ... */
+    EXPECT(compiles(mock) == 1); /* nothing was read */
     EXPECT(unlink(file) == 0 && compiles(mock) == 1);
-    EXPECT(!only_file()); /* ... nor written */
+    EXPECT(!only_file()); /* nothing was written */
     return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A cone beam on the driver that is only played, which runs no kernel: what goes up and comes down, who filters, and
- * every way in which a call may fail. */
+/* A cone beam on the mock driver, which runs no kernel. The tests check what is uploaded and downloaded, who filters,
+ * and every call that may fail. */
 #include "child.h"
 
 #include "quickbeam/quickbeam.h"
@@ -8,7 +8,8 @@
 enum { VIEWS = 40, ROWS = 12, COLUMNS = 32, N = 32, VOXELS = ROWS * N * N };
 static const size_t raw_bytes = VIEWS * ROWS * COLUMNS * sizeof(uint16_t);
 
-/* What the device's memory is full of, where no kernel ran: numbers, since a volume of nothing but NaN is refused. */
+/* The byte that fills the device's memory, since no kernel runs. It makes numbers, because a volume of nothing but NaN
+ * is refused. */
 enum { POISON = 0xab };
 static const unsigned char poison[] = {POISON, POISON, POISON, POISON};
 
@@ -86,7 +87,8 @@ static const char *nothing_is_left_after(mock_cuda_state *mock) {
 
 /* ---- scenarios ---- */
 
-/* Raw numbers go up, once, and the tables; the sums come down, and are the device's to the last voxel. */
+/* Raw numbers are uploaded once, and so are the tables. The sums are downloaded, and every voxel comes from the
+ * device. */
 static const char *the_device_filters(mock_cuda_state *mock) {
     trial t;
     const char *report;
@@ -132,7 +134,7 @@ static const char *room_decides_who_filters(mock_cuda_state *mock) {
 
 /* Whichever call finds the device gone: the status says so, no thread waits for ever, and nothing is left. */
 static const char *lost_at_any_call(mock_cuda_state *mock) {
-    EXPECT(reconstruct(0) == QB_OK); /* the driver is open now */
+    EXPECT(reconstruct(0) == QB_OK); /* the driver is open by now */
     const int before = mock->calls;
     EXPECT(reconstruct(0) == QB_OK);
     const int calls = mock->calls - before, step = getenv("QB_QUICK") ? 5 : 1;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A kernel that writes where nothing is, on real GPUs: the device is lost with a clear message and
- * the program goes on. One device a run, since nothing else can be done with it: test_lost [SPEC].
- * Without a CUDA device the shim takes an OpenCL device away when that kernel is launched. Exit
- * code 77 where there is neither. */
+/* A kernel on a real GPU writes outside its memory. The device is then lost with a clear message, and the program goes
+ * on. Each run tests one device, since nothing else can be done with it: test_lost [SPEC]. Without a CUDA device the
+ * shim makes an OpenCL device fail when that kernel is launched. The exit code is 77 where there is neither. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

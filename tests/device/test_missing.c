@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is missing or too old, and which code is made for which chip, on a driver that does as it is
- * told. */
+/* The mock driver lacks something or is too old. The tests check the messages, and which code is made for which
+ * chip. */
 #include "child.h"
 
 #include "device/device.h"
@@ -83,7 +83,7 @@ static const char *too_few(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* A device that cannot compile is listed, and says why when it should. */
+/* A device that cannot compile is listed. It gives the reason when a program is built. */
 static const char *cannot_compile(const char *words) {
     qb__device *device;
     qb__program *program;
@@ -130,7 +130,7 @@ static const char *left_out_by_call(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* A folder is searched for the usual names, and nowhere else is. */
+/* A folder is searched for the usual names. No other folder is searched. */
 static const char *folder_by_call(mock_cuda_state *mock) {
     char folder[] = "/tmp/qb-libraries-XXXXXX", name[64];
     (void)mock;
@@ -155,7 +155,7 @@ static const char *empty_folder_by_call(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* The user's environment has the last word. */
+/* The user's environment decides over the call. */
 static const char *environment_over_call(mock_cuda_state *mock) {
     (void)mock;
     EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, "/nowhere/libcuda.so.1") == QB_OK);

@@ -22,7 +22,7 @@ EXPORT mock_cuda_state mock_cuda = {
 };
 #define M mock_cuda
 
-/* The stages of a job call from threads of their own. */
+/* The stages of a job call from threads of their own, so counters are atomic. */
 #define ADD(counter, n) __atomic_add_fetch(&(counter), n, __ATOMIC_SEQ_CST)
 
 static int fails(const char *name) {
@@ -200,7 +200,8 @@ EXPORT int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags) {
         M.locked[i].bytes = bytes;
         M.locked_flags = flags;
         M.absent_pages = absent_pages(host, bytes);
-        for (size_t k = 0; k < bytes; k += 4096) ((volatile char *)host)[k] = 0; /* now there */
+        /* touches the page, so that it is present */
+        for (size_t k = 0; k < bytes; k += 4096) ((volatile char *)host)[k] = 0;
         ADD(M.registered, 1);
         return 0;
     }
@@ -210,7 +211,7 @@ EXPORT int cuMemHostUnregister(void *host) {
     if (M.current < 1) return 201;
     for (size_t i = 0; i < sizeof M.locked / sizeof *M.locked; i++) {
         if (M.locked[i].host != host) continue;
-        if (absent_pages(host, M.locked[i].bytes)) return 713; /* given back too early */
+        if (absent_pages(host, M.locked[i].bytes)) return 713; /* the memory was unmapped before it was unregistered */
         M.locked[i].host = NULL;
         ADD(M.registered, -1);
         return 0;
@@ -254,7 +255,7 @@ REPLACEABLE int mock_fill_array(void *array, const char *from, size_t depth) {
     (void)array, (void)from, (void)depth;
     return 0;
 }
-/* Rows between host and device memory are copied, arrays only counted. */
+/* Copies of rows between host and device memory are made. Copies to arrays are only counted. */
 EXPORT int cuMemcpy3DAsync_v2(const copy_3d *copy, void *stream) {
     (void)stream;
     CALL_IN_CONTEXT;

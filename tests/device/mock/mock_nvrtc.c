@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The compiler's half of the mock: its code is "mock code " and the architecture it was asked for.
- */
+/* The compiler of the mock. Its code is "mock code " and the architecture that it was asked for. */
 #include "mock_cuda.h"
 
 #include <stdio.h>
@@ -72,7 +71,7 @@ static int bytes_of(void *program, char *bytes) {
     strcpy(bytes, program);
     return 0;
 }
-/* As the real one: machine code only when a real architecture was asked for. */
+/* Like the real one, it gives machine code only when a real architecture was asked for. */
 EXPORT int nvrtcGetCUBINSize(void *program, size_t *size) {
     return strstr(program, "sm_") ? size_of(program, size) : 1;
 }

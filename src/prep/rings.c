@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/scan/scan.h"
 #include "planner/rates.h"
 #include "prep/fields.h"
@@ -149,6 +150,30 @@ static qb_status read_block(const qb__pass *pass, rings *r, size_t row, size_t e
     return status;
 }
 
+/* Stripes stay in their pixels of the detector. In a scan whose views were moved back, a pixel takes this number of
+ * columns or rows of the images. */
+static double moves_of(const qb_scan_info *info) {
+    double least[2] = {INFINITY, INFINITY}, most[2] = {-INFINITY, -INFINITY};
+    for (size_t i = 0; info->shifts && i < 2 * info->views; i++) {
+        const double whole = (double)(i % 2 ? info->whole_columns : info->whole_rows);
+        const double turned = info->turns ? 0.5 * whole * sin(info->turns[i / 2]) : 0;
+        least[i % 2] = fmin(least[i % 2], info->shifts[i] - fabs(turned));
+        most[i % 2] = fmax(most[i % 2], info->shifts[i] + fabs(turned));
+    }
+    const double columns = (most[0] - least[0]) / (double)info->bin[0],
+                 rows = (most[1] - least[1]) / (double)info->bin[1];
+    return info->shifts ? fmax(columns, rows) : 0;
+}
+
+static void warn_of_moves(const qb__pass *pass) {
+    const double moves = moves_of(qb_scan_describe(pass->scan));
+    if (moves > 0.5)
+        qb__warn(pass->env,
+                 "--rings cannot correct stripes of views that shifts or turns move by %.3g pixels, and changes the "
+                 "object: leave --rings out" QB__CODE("rings-moved"),
+                 moves);
+}
+
 /* Number of rows at a time: in half of the memory that the process may use, but at most a few for each thread, or, with
  * phase retrieval, the rows that are filtered together. */
 static size_t rows_at_a_time(const qb__pass *pass, const rings *r, int threads) {
@@ -212,6 +237,7 @@ static qb_status measure(const qb__pass *pass) {
     strength found = {0}, others = {0};
     rings r = {0};
     qb__pool *pool;
+    warn_of_moves(pass);
     qb_status status = qb__pool_create(pass->env ? pass->env->threads : 0, &pool);
     if (status != QB_OK) return status;
     const int threads = qb__pool_threads(pool);

@@ -309,10 +309,6 @@ static const struct {
     {"repeated-view",
      "The last view has the angle of the first one, half a turn or a turn later. Both have half the weight. If the "
      "last view was one step earlier, the image is blurred: --angles FROM:TO leaves TO out."},
-    {"rings-moved",
-     "--shifts or the motors of the file move the views back. A stripe stays in its pixel of the detector, so "
-     "it then lies elsewhere in each view: --rings does not find it, and takes parts of the object for "
-     "stripes. Leave --rings out: views that moved spread a ring over many pixels."},
     {"row-ends", "Many detector rows do not reach the level of air at their ends. If the object is wider than the "
                  "detector, values are wrong, most at the rim: use the printed option. If air does not read 0, check "
                  "--flats, --quantity and --air."},

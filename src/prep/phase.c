@@ -107,6 +107,7 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     p->scan = *scan;
     p->scan.digests = NULL;
     p->scan.filtered = &p->door;
+    p->scan.warp = p->warp;
     p->scan.info.dtype = QB_F32;
     p->door.read = door_read;
     QB__TRY(qb__scan_rows_create(&p->scan, p->warp ? QB_F32 : qb__scan_dtype(scan), &p->rows));
@@ -114,6 +115,10 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     QB__TRY(open_device(p, &how, prep, env, where, sizeof where));
     p->scan.info.chunk_rows = p->device ? qb__phase_device_rows(p->device) /* rows that are filtered together */
                                         : qb__smaller(info->rows, qb__phase_filter_blocks(p->filter)->rows);
+    if (p->warp) {
+        const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter); /* the CPU's blocks may stand in */
+        qb__warp_margin(p->warp, qb__larger(p->scan.info.chunk_rows, b->rows) + b->margin);
+    }
     if (*p->scatter) qb__info(env, "scatter, %s: %s", where, p->scatter);
     if (!retrieved) goto out;
     qb__info(env, "phase retrieval, %s: %s", where, p->text);

@@ -14,13 +14,13 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
-#include "base/warning.h"
 #include "io/scan/scan.h"
 #include "planner/rates.h"
 #include "prep/fields.h"
 #include "prep/prepare.h"
 #include "prep/rings.h"
 #include "prep/rings_device.h"
+#include "prep/rings_from.h"
 #include "prep/step.h"
 
 enum { ROWS_LEAST = 4 /* smallest number of rows of a block per thread, if memory allows */ };
@@ -65,7 +65,7 @@ static qb_status check(const qb_scan_info *info, const qb_prep_options *options)
 }
 
 static unsigned count(const qb_scan_info *info, const qb_prep_options *options) {
-    return wanted(info, options) && !(info->quantity == QB_COUNTS && info->flats);
+    return wanted(info, options) && (info->shifts || !(info->quantity == QB_COUNTS && info->flats));
 }
 
 /* The kinds of stripes that --rings reports. */
@@ -150,30 +150,6 @@ static qb_status read_block(const qb__pass *pass, rings *r, size_t row, size_t e
     return status;
 }
 
-/* Stripes stay in their pixels of the detector. In a scan whose views were moved back, a pixel takes this number of
- * columns or rows of the images. */
-static double moves_of(const qb_scan_info *info) {
-    double least[2] = {INFINITY, INFINITY}, most[2] = {-INFINITY, -INFINITY};
-    for (size_t i = 0; info->shifts && i < 2 * info->views; i++) {
-        const double whole = (double)(i % 2 ? info->whole_columns : info->whole_rows);
-        const double turned = info->turns ? 0.5 * whole * sin(info->turns[i / 2]) : 0;
-        least[i % 2] = fmin(least[i % 2], info->shifts[i] - fabs(turned));
-        most[i % 2] = fmax(most[i % 2], info->shifts[i] + fabs(turned));
-    }
-    const double columns = (most[0] - least[0]) / (double)info->bin[0],
-                 rows = (most[1] - least[1]) / (double)info->bin[1];
-    return info->shifts ? fmax(columns, rows) : 0;
-}
-
-static void warn_of_moves(const qb__pass *pass) {
-    const double moves = moves_of(qb_scan_describe(pass->scan));
-    if (moves > 0.5)
-        qb__warn(pass->env,
-                 "--rings cannot correct stripes of views that shifts or turns move by %.3g pixels, and changes the "
-                 "object: leave --rings out" QB__CODE("rings-moved"),
-                 moves);
-}
-
 /* Number of rows at a time: in half of the memory that the process may use, but at most a few for each thread, or, with
  * phase retrieval, the rows that are filtered together. */
 static size_t rows_at_a_time(const qb__pass *pass, const rings *r, int threads) {
@@ -229,42 +205,57 @@ static void describe(const rings *r, const strength *s, char *note, size_t size)
         snprintf(note + strlen(note), size - strlen(note), "; %.0f of %.0f pixels are unusable", s->lost, s->pixels);
 }
 
-static qb_status measure(const qb__pass *pass) {
-    const qb_scan_info *info = qb_scan_describe(pass->scan);
-    qb__fields *fields = pass->fields;
-    const bool lines = info->quantity == QB_LINE_INTEGRAL;
-    float **field = lines ? &fields->dark : &fields->gain;
+/* Finds the stripes of a group of rows. */
+static qb_status find_group(const qb__rings_from *from, size_t group, rings *r, qb__pool *pool, strength *found,
+                            strength *others) {
+    const qb__pass *pass = &from->pass;
+    const qb__fields *fields = pass->fields;
+    const size_t first = from->group[0][0], last = from->group[from->groups - 1][1], end = from->group[group][1];
+    const bool lines = qb_scan_describe(pass->scan)->quantity == QB_LINE_INTEGRAL;
+    float *field = lines ? fields->dark : fields->gain;
+    const size_t block = r->rows, step = fields->step;
+    qb_status status = QB_OK;
+    for (size_t row = from->group[group][0]; row < end; row += block * step) {
+        QB__TRY(qb__check_cancel(pass->env));
+        qb__progress(pass->env, "finding rings", row - first, last - first);
+        r->rows = qb__smaller(block, qb__ceil_div(end - row, step));
+        QB__TRY(read_block(pass, r, row, end, pool));
+        qb__pool_for(pool, r->rows, find_stripes, r);
+        for (size_t i = 0; i < r->rows; i++) {
+            const size_t at = row + i * step;
+            const bool own = at >= fields->own0 && at < fields->own1; /* another rank reports the other rows */
+            apply(r, i, lines, field + (at - fields->row0) * r->columns, own ? found : others);
+        }
+    }
+out:
+    r->rows = block;
+    return status;
+}
+
+static qb_status measure(const qb__pass *asked) {
+    const bool lines = qb_scan_describe(asked->scan)->quantity == QB_LINE_INTEGRAL;
+    qb__rings_from from = {.pass = *asked};
+    const qb__pass *pass = &from.pass;
     strength found = {0}, others = {0};
     rings r = {0};
     qb__pool *pool;
-    warn_of_moves(pass);
     qb_status status = qb__pool_create(pass->env ? pass->env->threads : 0, &pool);
     if (status != QB_OK) return status;
     const int threads = qb__pool_threads(pool);
-    QB__TRY(qb__fields_make(fields, lines ? 0 : 1, field));
+    QB__TRY(qb__rings_from_open(asked, &from));
+    float **field = lines ? &pass->fields->dark : &pass->fields->gain;
+    QB__TRY(qb__fields_make(pass->fields, lines ? 0 : 1, field));
     QB__TRY(open_rings(pass, &r, threads));
-    const size_t block = r.rows, step = fields->step;
-    const size_t first = fields->all ? fields->own0 : fields->row0,
-                 end = fields->all ? fields->own1 : fields->row0 + fields->rows;
-    for (size_t row = first; row < end; row += block * step) {
-        QB__TRY(qb__check_cancel(pass->env));
-        qb__progress(pass->env, "finding rings", row - first, end - first);
-        r.rows = qb__smaller(block, qb__ceil_div(end - row, step));
-        QB__TRY(read_block(pass, &r, row, end, pool));
-        qb__pool_for(pool, r.rows, find_stripes, &r);
-        for (size_t i = 0; i < r.rows; i++) {
-            const size_t at = row + i * step;
-            const bool own = at >= fields->own0 && at < fields->own1; /* another rank reports the other rows */
-            apply(&r, i, lines, *field + (at - fields->row0) * r.columns, own ? &found : &others);
-        }
-    }
-    qb__progress(pass->env, "finding rings", end - first, end - first);
-    QB__TRY(qb__fields_share(fields, qb__comm_of(pass->env), *field));
+    for (size_t i = 0; i < from.groups; i++) QB__TRY(find_group(&from, i, &r, pool, &found, &others));
+    qb__progress(pass->env, "finding rings", pass->fields->rows, pass->fields->rows);
+    QB__TRY(qb__fields_share(pass->fields, qb__comm_of(pass->env), *field));
     QB__TRY(add_up(qb__comm_of(pass->env), &found));
     describe(&r, &found, pass->note, pass->note_size);
     qb__info(pass->env, "rings, %s", pass->note);
+    qb__rings_from_give(&from, asked, field);
 out:
     close_rings(&r, threads);
+    qb__rings_from_close(&from);
     qb__pool_destroy(pool);
     return status;
 }

@@ -24,6 +24,8 @@ struct qb__warp {
     qb__scan_rows rows;
     qb__places places;
     qb__resampler *resampler;
+    float *field; /* [field0 <= row < field1][column] corrects stored numbers; NULL: none */
+    size_t field0, field1, margin;
 };
 
 static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
@@ -49,6 +51,7 @@ qb_status qb__warp_create(qb_scan *scan, const qb_env *env, qb__warp **warp) {
     w->scan = *scan;
     w->scan.digests = NULL;
     w->scan.filtered = &w->door;
+    w->scan.warp = w;
     w->scan.info.dtype = QB_F32;
     w->door.read = door_read;
     w->places = qb__places_of(&scan->info, &scan->image, &scan->distortion);
@@ -67,6 +70,7 @@ void qb__warp_destroy(qb__warp *w) {
     if (!w) return;
     qb__scan_rows_clear(&w->rows);
     qb__resampler_destroy(w->resampler);
+    qb__free(w->field);
     qb__free(w);
 }
 
@@ -97,6 +101,29 @@ static void places_of(const qb__warp *w, size_t view, size_t line, double *colum
                     line, info->columns, column, row);
 }
 
+void qb__warp_margin(qb__warp *w, size_t margin) { w->margin = margin; }
+
+void qb__warp_correct(qb__warp *w, size_t row0, size_t row1, float *field) {
+    qb__free(w->field);
+    w->field = field, w->field0 = row0, w->field1 = row1;
+}
+
+/* Corrects transmissions, or line integrals, of a stored row. Returns the number of pixels without a value. */
+static size_t correct(const qb__warp *w, size_t row, size_t lost, float *line) {
+    const size_t columns = w->scan.info.columns;
+    if (!w->field || row < w->field0 || row >= w->field1) return lost;
+    const float *field = w->field + (row - w->field0) * columns;
+    lost = 0;
+    for (size_t c = 0; c < columns; c++) {
+        if (w->scan.info.quantity == QB_LINE_INTEGRAL)
+            line[c] -= field[c];
+        else
+            line[c] = field[c] > 0 ? line[c] * field[c] : NAN;
+        lost += isnan(line[c]) != 0;
+    }
+    return lost;
+}
+
 /* ---- views being read ---- */
 
 typedef struct piece {
@@ -121,7 +148,7 @@ static qb_status load_lines(void *context, size_t task, size_t worker) {
     const qb_status status = qb__alloc(columns, sizeof *change, &change);
     if (status != QB_OK) return status;
     const qb__phase_row how = qb__scan_row(&w->rows, p->view0 + view, row, change);
-    const size_t lost = qb__phase_transmissions(&how, p->raw + task * raw_row(w), line);
+    const size_t lost = correct(w, row, qb__phase_transmissions(&how, p->raw + task * raw_row(w), line), line);
     for (size_t c = 0; c < columns; c++) p->lost[task * columns + c] = (unsigned char)(isnan(line[c]) != 0);
     if (lost && !qb__phase_fill(line, columns)) memset(line, 0, columns * sizeof *line);
     qb__resample_extend(line, columns);
@@ -197,6 +224,15 @@ static qb_status find_rows(piece *p, size_t views) {
 out:
     qb__free(column);
     qb__free(row);
+    return status;
+}
+
+qb_status qb__warp_rows(qb__warp *w, size_t *row0, size_t *row1) {
+    piece p = {.w = w,
+               .first = *row0 > w->margin ? *row0 - w->margin : 0,
+               .end = qb__smaller(w->scan.info.rows, *row1 + w->margin)};
+    const qb_status status = find_rows(&p, w->scan.info.views);
+    *row0 = p.row0, *row1 = p.row1;
     return status;
 }
 

@@ -22,4 +22,13 @@ size_t qb__warp_bytes(const qb__warp *warp);                                /* m
 qb_status qb__warp_read(qb__warp *warp, qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1,
                         void *out);
 
+/* Changes row0 <= row < row1 to the rows of the stored images from which these rows are computed in any view. `margin`:
+ * rows that a filter behind reads on both sides. */
+void qb__warp_margin(qb__warp *warp, size_t margin);
+qb_status qb__warp_rows(qb__warp *warp, size_t *row0, size_t *row1);
+/* From now on numbers of the stored rows row0 <= row < row1 are corrected before they are resampled:
+ * field[row][column] is subtracted from line integrals, and is the factor of transmissions, 0 where a pixel has no
+ * value. Takes over `field`. */
+void qb__warp_correct(qb__warp *warp, size_t row0, size_t row1, float *field);
+
 #endif

@@ -130,14 +130,6 @@ def test_every_method(made, verb):
     assert np.abs(a - b)[middle].max() < (1e-3 if verb == "fbp" else 0.05) * a.max()
 
 
-def test_rings_of_views_that_move(made, tmp_path):
-    """A stripe that shifts or turns move through the images is not one: it is said. All views alike are no matter."""
-    np.savetxt(tmp_path / "alike.txt", np.full((VIEWS, 3), (3, 2, 0)))
-    for file, said in ((made[2]["shifts"][1], True), (made[2]["turns"][1], True), (tmp_path / "alike.txt", False)):
-        told = qb("convert", made[1], "--shifts", file, "--rings", "dead", "-o", tmp_path / "out.h5").stderr
-        assert ("[rings-moved]" in told) == said, told
-
-
 def test_bits_and_bins(made):
     """Whatever is read at once; with bins, windows and mirrors the files mean the whole detector, and the stored image."""
     path, still, moved = made

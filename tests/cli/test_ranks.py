@@ -188,12 +188,14 @@ def test_sums_of_long_runs(tmp_path):
     assert 0 < np.linalg.norm(one - all_of) < 1e-6 * np.linalg.norm(one)
 
 
-@pytest.mark.parametrize("n,verb,grid,passes", few((4, "fdk", "2x2", "--rings sort --air 0:3,2:30"), others=[
+@pytest.mark.parametrize("n,verb,grid,passes", few((4, "fdk", "2x2", "--rings sort --air 0:3,2:30 --shifts moves.txt"), others=[
+    (3, "fbp", None, "--rings sort --center 19 --shifts moves.txt"),
     (3, "fdk", "3x1", "--air 0:3,2:30"), (2, "fdk", "1x2", "--rings auto"), (3, "fbp", None, "--rings sort --tilt 1.5 --center 19"),
     (2, "sirt", None, "--rings sort --air 0:3,2:30 --iterations 1")]))
 def test_passes_over_the_scan(tmp_path, n, verb, grid, passes):
     """Whoever has which rows and views: dead flats are counted once, stripes are the same, and the hash is of all projections."""
     name, circle = tmp_path / "s.h5", tmp_path / "circle.json"
+    np.savetxt(tmp_path / "moves.txt", np.random.default_rng(1).uniform(-2, 2, (40, 2)))
     cone = verb != "fbp"
     qb("simulate", "foam", "-o", name, *(["--geometry", "cone", "--sod", 400, "--sdd", 700, "--geometry-out", circle] if cone else []), "--views", 40,
        "--detector", "40,33", "--pixel-size", 0.8, "--photons", 20000, "--rings", 0.02, "--quiet")
@@ -201,8 +203,8 @@ def test_passes_over_the_scan(tmp_path, n, verb, grid, passes):
         for row, column in (3, 5), (16, 7), (17, 9):  # two where shares of rows meet
             f["/exchange/data_white"][:, row, column] = 0
     how = [verb, name, *(["-g", circle] if cone else []), *passes.split()]
-    qb(*how, "-o", tmp_path / "alone.h5", "--quiet")
-    ranks(n, *how, "-o", tmp_path / "all.h5", *(["--grid", grid] if grid else []), "--quiet")
+    qb(*how, "-o", tmp_path / "alone.h5", "--quiet", cwd=tmp_path)
+    ranks(n, *how, "-o", tmp_path / "all.h5", *(["--grid", grid] if grid else []), "--quiet", cwd=tmp_path)
     mine, others = provenance(tmp_path / "all.h5"), provenance(tmp_path / "alone.h5")
     assert "projections" in others["content"] and mine["content"] == others["content"]
     assert mine["warnings"] == others["warnings"] and any("3 of 1320 flat pixels are dead" in w for w in mine["warnings"])

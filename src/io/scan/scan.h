@@ -64,7 +64,8 @@ struct qb_scan {
     qb__scan_door *door; /* NULL: rows are returned as stored */
     /* set in the scan of a job: filters the rows that `door` returns; always float32 (prep/phase.h); NULL: none */
     qb__scan_door *filtered;
-    qb__inputs inputs; /* every file of the scan: data, fields, angles, sidecars */
+    struct qb__warp *warp; /* set in the scan of a job: resamples its images (prep/warp.h); NULL: none */
+    qb__inputs inputs;     /* every file of the scan: data, fields, angles, sidecars */
 };
 
 /* Limits the threads of one read. No effect on data that are computed. */

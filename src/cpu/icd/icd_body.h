@@ -12,7 +12,7 @@ enum { LANES = QB__ICD_LANES };
 /* ---- footprints ---- */
 
 LANES_INLINE lanes between(lanes v, lanes low, lanes high) {
-    return lanes_pick(v < low, low, lanes_pick(v > high, high, v));
+    return lanes_pick(lanes_below(v, low), low, lanes_pick(lanes_below(high, v), high, v));
 }
 
 /* The share of a footprint before t columns from its centre: the integral of a trapezoid. */
@@ -20,7 +20,7 @@ LANES_INLINE lanes share_before(lanes t, lanes half, lanes flat, lanes rise, lan
     const lanes size = lanes_size(between(t, -half, half));
     const lanes over = lanes_largest(size - flat, lanes_all(0.0f));
     const lanes part = size * rise - over * over * curvature;
-    return 0.5f + lanes_pick(t < 0.0f, -part, part);
+    return 0.5f + lanes_pick(lanes_below(t, lanes_all(0)), -part, part);
 }
 
 /* Start of footprints, in double precision, because single precision has too few digits for fractions of thousands.
@@ -261,8 +261,10 @@ LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, cons
 LANES_INLINE bits not_all_zero(const qb__icd_group *g, const around *near, uint32_t pixel) {
     bits any = (bits)lanes_at(g->x + (size_t)pixel * LANES);
     for (int i = 0; i < 8; i++) any |= (bits)lanes_at(g->x + (size_t)((ptrdiff_t)pixel + near->step[i]) * LANES);
-    if (g->before) any |= (bits)lanes_from(g->before + (size_t)pixel * LANES) & (bits)(lanes_from(g->before_b) > 0.0f);
-    if (g->after) any |= (bits)lanes_from(g->after + (size_t)pixel * LANES) & (bits)(lanes_from(g->after_b) > 0.0f);
+    if (g->before)
+        any |= (bits)lanes_from(g->before + (size_t)pixel * LANES) & lanes_below(lanes_all(0), lanes_from(g->before_b));
+    if (g->after)
+        any |= (bits)lanes_from(g->after + (size_t)pixel * LANES) & lanes_below(lanes_all(0), lanes_from(g->after_b));
     return (any & 0x7fffffff) != 0;
 }
 
@@ -288,7 +290,7 @@ static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint3
         const lanes curve = lanes_at(g->curve + (size_t)pixel * LANES);
         const pull prior = pull_of(p, g, &near, &b, pixel, x);
         lanes next = x + (slope - prior.slope) / (curve + prior.curve);
-        next = lanes_pick((curve > 0.0f) & awake, next, x); /* each lane is skipped on its own */
+        next = lanes_pick(lanes_below(lanes_all(0), curve) & awake, next, x); /* each lane is skipped on its own */
         if (p->positive) next = lanes_largest(next, lanes_all(0.0f));
         lanes_put(g->x + (size_t)pixel * LANES, next);
         step = next - x;
@@ -353,7 +355,7 @@ LANES_INLINE lanes rho(const surrogate *b, const surrogate *offset, const lanes 
     const lanes log_u = lanes_log2(u), r = lanes_exp2((log_u - b->log_t) * b->power);
     const lanes far = lanes_exp2(log_u * b->p) * r / ((1.0f + r) * b->p) + offset->scale;
     const lanes close = 0.5f * offset->least * size * size;
-    return lanes_pick(size < b->least, close, far);
+    return lanes_pick(lanes_below(size, lanes_all(b->least)), close, far);
 }
 
 /* Constants that keep rho continuous at `least`: its curvature there, and an offset. */

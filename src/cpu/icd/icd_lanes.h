@@ -34,18 +34,57 @@ LANES_INLINE lanes lanes_pick(bits chosen, lanes yes, lanes no) {
     return (lanes)((chosen & (bits)yes) | (~chosen & (bits)no));
 }
 
-LANES_INLINE lanes lanes_largest(lanes a, lanes b) { return lanes_pick(a > b, a, b); }
-
 LANES_INLINE lanes lanes_size(lanes v) { return (lanes)((bits)v & 0x7fffffff); }
 
-/* The minimum, and v limited to >= 0. Each is one instruction, which gcc does not find in comparisons of vectors. */
+/* Comparisons: a < b, the maximum, the minimum. If a number is NaN, the last two give b. gcc divides a sum of sixteen
+ * floats among registers by itself, but compares one float after another unless one register holds all. */
 #if defined(__AVX512F__)
-LANES_INLINE lanes lanes_least(lanes a, lanes b) { return (lanes)_mm512_min_ps((__m512)a, (__m512)b); }
+LANES_INLINE bits lanes_below(lanes a, lanes b) { return a < b; }
 
+LANES_INLINE lanes lanes_largest(lanes a, lanes b) { return (lanes)_mm512_max_ps((__m512)a, (__m512)b); }
+
+LANES_INLINE lanes lanes_least(lanes a, lanes b) { return (lanes)_mm512_min_ps((__m512)a, (__m512)b); }
+#elif defined(__SSE2__)
+#if defined(__AVX__)
+#define LANES_REGISTERS(call_256, call_128)                                                                            \
+    for (int i = 0; i < 16; i += 8)                                                                                    \
+    _mm256_storeu_ps((float *)&all + i,                                                                                \
+                     call_256(_mm256_loadu_ps((const float *)&a + i), _mm256_loadu_ps((const float *)&b + i)))
+#define CMPLT_256(x, y) _mm256_cmp_ps(x, y, _CMP_LT_OS)
+#else
+#define LANES_REGISTERS(call_256, call_128)                                                                            \
+    for (int i = 0; i < 16; i += 4)                                                                                    \
+    _mm_storeu_ps((float *)&all + i, call_128(_mm_loadu_ps((const float *)&a + i), _mm_loadu_ps((const float *)&b + i)))
+#endif
+LANES_INLINE bits lanes_below(lanes a, lanes b) {
+    bits all;
+    LANES_REGISTERS(CMPLT_256, _mm_cmplt_ps);
+    return all;
+}
+
+LANES_INLINE lanes lanes_largest(lanes a, lanes b) {
+    lanes all;
+    LANES_REGISTERS(_mm256_max_ps, _mm_max_ps);
+    return all;
+}
+
+LANES_INLINE lanes lanes_least(lanes a, lanes b) {
+    lanes all;
+    LANES_REGISTERS(_mm256_min_ps, _mm_min_ps);
+    return all;
+}
+#else
+LANES_INLINE bits lanes_below(lanes a, lanes b) { return a < b; }
+
+LANES_INLINE lanes lanes_largest(lanes a, lanes b) { return lanes_pick(b < a, a, b); }
+
+LANES_INLINE lanes lanes_least(lanes a, lanes b) { return lanes_pick(a < b, a, b); }
+#endif
+
+/* v limited to >= 0: the maximum of v and 0. */
+#if defined(__AVX512F__)
 LANES_INLINE lanes lanes_above_zero(lanes v) { return (lanes)_mm512_max_ps((__m512)v, _mm512_setzero_ps()); }
 #else
-LANES_INLINE lanes lanes_least(lanes a, lanes b) { return lanes_pick(a < b, a, b); }
-
 LANES_INLINE lanes lanes_above_zero(lanes v) { /* two integer operations */
     return (lanes)(~((bits)v >> 31) & (bits)v);
 }
@@ -106,8 +145,8 @@ LANES_INLINE lanes lanes_log2(lanes v) {
 /* Power of two for -120 to 120: an integer power, times the exponential series of a remainder of at most one half. */
 LANES_INLINE lanes lanes_exp2(lanes v) {
     const float round = 12582912.0f;
-    const lanes low = (lanes)(v < -120.0f), high = (lanes)(v > 120.0f);
-    v = lanes_pick((bits)low, lanes_all(-120.0f), lanes_pick((bits)high, lanes_all(120.0f), v));
+    const lanes most = lanes_all(120.0f);
+    v = lanes_pick(lanes_below(v, -most), -most, lanes_pick(lanes_below(most, v), most, v));
     const lanes whole = (v + round) - round;
     const lanes f = v - whole;
     const lanes series =

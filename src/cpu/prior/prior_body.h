@@ -24,40 +24,38 @@ LANES_INLINE lanes curvature_at(const qb__prior_numbers *b, lanes log_u, lanes r
     return b->pole == 0 ? c : c * lanes_exp2(log_u * b->pole);
 }
 
-/* `half`: count the cost of the pair here and not at its other voxel. */
-LANES_INLINE void pair(const qb__prior_numbers *b, lanes weight, lanes x, lanes neighbour, bool half, pulls *sum) {
+/* A voxel and one neighbour. `cost`: the pair's cost is counted here and not at its other voxel. */
+LANES_INLINE void pair(const qb__prior_numbers *b, lanes weight, lanes x, lanes neighbour, bool cost, pulls *sum) {
     const lanes d = x - neighbour, size = lanes_size(d) * b->per_sigma;
     const lanes u = lanes_largest(size, lanes_all(b->least)), log_u = lanes_log2(u);
-    const lanes r = lanes_exp2((log_u - b->log_t) * b->power), c = weight * curvature_at(b, log_u, r);
+    const lanes r = lanes_exp2((log_u - b->log_t) * b->power);
+    const lanes c = weight * curvature_at(b, log_u, r);
     sum->slope += c * d;
     sum->curve += c;
-    if (!half) return;
+    if (!cost) return;
     const lanes far = lanes_exp2(log_u * b->p) * r / ((1.0f + r) * b->p) + b->offset;
-    sum->cost += weight * lanes_pick(size < b->least, 0.5f * b->close * size * size, far);
+    sum->cost += weight * lanes_pick(lanes_below(size, lanes_all(b->least)), 0.5f * b->close * size * size, far);
 }
 
-/* The cost of a pair is counted at the voxel that comes first. */
-LANES_INLINE void line_of_pairs(const qb__prior_numbers *b, const around *a, int slice, int row, float sideways,
-                                float across, lanes x, bool cost, pulls *sum) {
-    const lanes there = lanes_all(a->there[slice][row]);
-    const float *at = a->row[slice][row];
-    const bool after = cost && (slice > 1 || (slice == 1 && row > 1)),
-               right = after || (cost && slice == 1 && row == 1);
-    if (across > 0) pair(b, there * across, x, lanes_from(at), after, sum);
-    if (!(sideways > 0)) return;
-    pair(b, there * a->left * sideways, x, lanes_from(at - 1), after, sum);
-    pair(b, there * a->right * sideways, x, lanes_from(at + 1), right, sum);
-}
-
+/* One loop over all neighbours: written out 26 times, the pair would fill the instruction cache and take seconds to
+ * compile. The cost of a pair is counted at the voxel that comes first. */
 LANES_INLINE pulls pulls_of(const qb__prior_numbers *b, const around *a, lanes x, bool cost) {
+    const struct {
+        int slice, row;
+        float across, sideways; /* weight of the neighbour in the same column; of those to the left and right */
+    } lines[] = {{1, 0, b->nearest, b->diagonal}, {1, 1, 0, b->nearest},      {1, 2, b->nearest, b->diagonal},
+                 {0, 1, b->interslice, b->edge},  {0, 0, b->edge, b->corner}, {0, 2, b->edge, b->corner},
+                 {2, 1, b->interslice, b->edge},  {2, 0, b->edge, b->corner}, {2, 2, b->edge, b->corner}};
+    const lanes inside[3] = {lanes_all(1), a->left, a->right};
     pulls sum = {{0}, {0}, {0}};
-    line_of_pairs(b, a, 1, 0, b->diagonal, b->nearest, x, cost, &sum);
-    line_of_pairs(b, a, 1, 1, b->nearest, 0, x, cost, &sum);
-    line_of_pairs(b, a, 1, 2, b->diagonal, b->nearest, x, cost, &sum);
-    for (int slice = 0; slice < 3; slice += 2) {
-        line_of_pairs(b, a, slice, 1, b->edge, b->interslice, x, cost, &sum);
-        line_of_pairs(b, a, slice, 0, b->corner, b->edge, x, cost, &sum);
-        line_of_pairs(b, a, slice, 2, b->corner, b->edge, x, cost, &sum);
+    for (size_t i = 0; i < 3 * sizeof lines / sizeof lines[0]; i++) {
+        const int slice = lines[i / 3].slice, row = lines[i / 3].row, column = (int)(i % 3);
+        const float weight = column == 0 ? lines[i / 3].across : lines[i / 3].sideways;
+        const ptrdiff_t offset = column == 0 ? 0 : column == 1 ? -1 : 1;
+        const bool later = 9 * slice + 3 * row + (int)offset > 9 + 3;
+        if (!(weight > 0)) continue;
+        pair(b, a->there[slice][row] * inside[column] * weight, x, lanes_from(a->row[slice][row] + offset),
+             cost && later, &sum);
     }
     return sum;
 }
@@ -131,7 +129,7 @@ static void sixteen(const qb__prior_numbers *b, const qb__prior_volume *v, size_
     const lanes data = some(v->curve + i, count), curve = data + sum.curve;
     lanes next = x - slope / curve;
     if (v->nonneg) next = lanes_above_zero(next);
-    next = lanes_pick(data > 0.0f, next, x);
+    next = lanes_pick(lanes_below(lanes_all(0), data), next, x);
     put_some(v->slope + i, next, count);
     const lanes step = next - x;
     add_up(0.5f * curve * step * step, count, &sums[1]);

@@ -147,20 +147,14 @@ def scanner(request, tmp_path):
 
 
 def test_one_argument(scanner):
-    """The same volume as by the geometry on the command line, and the object's sides are where they were."""
+    """The same volume as by the geometry on the command line (test_scanners_truth.py: that balls are where they were)."""
     folder, settings, faults, angles, options = scanner
     made = qb_json("fdk", settings, *options, "--like", "truth.npy", "-o", "v.npy", cwd=folder)
     assert not [w for w in made["warnings"] if "air" not in w and "[way-shown]" not in w and "[row-order]" not in w]
     qb("fdk", "t.npy", "--quantity", "transmission", "--sod", SOD, "--sdd", SDD, "--pixel-size", PITCH, "--angles", angles, *faults,
        "--like", "truth.npy", "-o", "w.npy", cwd=folder)
-    v, w, truth = (np.load(folder / name).astype(float) for name in ("v.npy", "w.npy", "truth.npy"))
+    v, w = (np.load(folder / name).astype(float) for name in ("v.npy", "w.npy"))
     assert np.linalg.norm(v - w) < 2e-3 * np.linalg.norm(w)
-    match = np.corrcoef(v.ravel(), truth.ravel())[0, 1]
-    assert match > 0.97
-    for axis in range(3):
-        assert np.corrcoef(np.flip(v, axis).ravel(), truth.ravel())[0, 1] < match - 0.2
-    scale = (v * truth).sum() / (truth * truth).sum()
-    assert scale == pytest.approx(1, abs=0.05)  # small spheres; rows between pixels blur them more
 
 
 def test_info_names_the_scanner(scanner):
@@ -291,14 +285,14 @@ def test_nikon_angle_files_in_doubt(tmp_path):
 def test_readers_differ(tmp_path):
     """Opposite rays show the sense of rotation and the axis' side, with noise, too; where they do not, the question is asked."""
     dice = np.random.default_rng(3)
-    put_images(tmp_path, "Scan 1/bug_", 60000, "--detector-offset", "1.2,0", angles="-30:330", put=lambda path, view: put_tiff(path, np.round(view + dice.normal(0, 20, view.shape))))
+    put_images(tmp_path, "Scan 1/bug_", 60000, "--detector-offset", "1.2,0", angles="30:390", put=lambda path, view: put_tiff(path, np.round(view + dice.normal(0, 20, view.shape))))
     (tmp_path / "bug.xtekct").write_text(nikon(CentreOfRotationTop=1.2, CentreOfRotationBottom=1.2))
     said, = [p for p in qb_json("info", "bug.xtekct", cwd=tmp_path)["problems"] if "way-shown" in p]
     assert "turn by 3 degrees" in said and "at 1.2 mm" in said
     qb("fdk", "bug.xtekct", "--like", "truth.npy", "-o", "v.npy", cwd=tmp_path)
-    qb("fdk", "bug.xtekct", "--angles", "-30:330", "--detector-offset", "1.2,0", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
+    qb("fdk", "bug.xtekct", "--angles", "30:390", "--detector-offset", "1.2,0", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
     assert qb_json("compare", "v.npy", "w.npy", cwd=tmp_path)["rel_l2"] < 1e-6
-    assert not [p for p in qb_json("info", "bug.xtekct", "--angles", "-30:330", cwd=tmp_path)["problems"] if "way-shown" in p]
+    assert not [p for p in qb_json("info", "bug.xtekct", "--angles", "30:390", cwd=tmp_path)["problems"] if "way-shown" in p]
 
 
 def test_what_no_ray_shows_is_asked(tmp_path):

@@ -243,11 +243,12 @@ qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, c
             QB_BAD_INPUT,
             "%s: which way did the object turn? Readers of %s differ, and opposite rays do not tell: give --angles "
             "%g:%g or %g:%g",
-            v->path, v->format, v->first, v->first + span, v->first, v->first - span);
+            v->path, v->format, v->first, v->first + span, 0 - v->first, 0 - v->first - span);
     if (!clear) tell_doubts(v, ways, count, &parts->notes);
     if (!clear || best == 0) return QB_OK;
     const qb__way *way = &ways[best];
-    for (size_t i = 0; i < parts->angle_count; i++) parts->angles[i] = (v->first + angle_of(v, way, i)) * degree;
+    for (size_t i = 0; i < parts->angle_count; i++)
+        parts->angles[i] = (way->sense * v->first + angle_of(v, way, i)) * degree;
     if (way->angles) snprintf(parts->angles_from, sizeof parts->angles_from, "%.150s", way->from);
     parts->detector[0] = way->offset_u;
     qb__note(&parts->notes,

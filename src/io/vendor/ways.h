@@ -6,7 +6,7 @@
 
 /* One interpretation of settings that public readers interpret in different ways. */
 typedef struct qb__way {
-    double sense;         /* 1: views rotate as qb__vendor.step or `angles` state; -1: the other way */
+    double sense;         /* 1: views rotate as qb__vendor.step or `angles` state; -1: all angles have the other sign */
     double offset_u;      /* same meaning as in qb__vendor */
     const double *angles; /* [views] degrees after the first view, from the file `from`; NULL: i step of qb__vendor */
     const char *from;

@@ -27,7 +27,8 @@ enum {
     QB__RINGS_SORT = 8,     /* dense weak stripes, by sorted columns */
     QB__RINGS_WAVELET = 16, /* dense weak stripes, by wavelets */
     QB__RINGS_PROFILE = 32, /* dense weak stripes, by the mean over the views */
-    QB__RINGS_SURE = 64     /* narrow stripes only where a row has some, or a strong one */
+    QB__RINGS_SURE = 64,    /* narrow stripes only where a row has some, or a strong one */
+    QB__RINGS_MOVES = 128   /* not of a method: the object moves from view to view, and its edges with it */
 };
 
 enum {

@@ -33,13 +33,31 @@ static bool is_rough(const qb__rings_row *row, size_t c) {
     return second > LEAST * first;
 }
 
+/* Edges of an object that moves change as roughly as noise, but in neighbouring columns alike. */
+static bool is_alike(const qb__rings_row *row, size_t c) {
+    const double LEAST = 0.3; /* correlation */
+    double own = 0, side[2] = {0}, both[2] = {0};
+    for (size_t v = 0; v + 1 < row->views; v++) {
+        const float *at = row->lines + v * row->columns + c, *next = at + row->columns;
+        const double here = (double)(*next - *at);
+        own += here * here;
+        for (int i = 0; i < 2; i++) {
+            const double there = (double)(next[2 * i - 1] - at[2 * i - 1]);
+            side[i] += there * there, both[i] += here * there;
+        }
+    }
+    return fmax(both[0] / sqrt(own * side[0] + 1e-30), both[1] / sqrt(own * side[1] + 1e-30)) > LEAST;
+}
+
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns, step = (how->large / 2 + COMPARED - 1) / COMPARED;
     for (size_t c = 2; c + 2 < n; c++) {
         const double left = median_of_neighbours(row->change, n, c - 1, step, true),
                      right = median_of_neighbours(row->change, n, c + 1, step, false);
         const double own = (double)row->change[c];
-        row->lost[c] = (own > how->snr * fmax(left, right) && is_rough(row, c)) || own * how->snr < fmin(left, right);
+        const bool jumps = own > how->snr * fmax(left, right) && is_rough(row, c) &&
+                           !((how->parts & QB__RINGS_MOVES) && is_alike(row, c));
+        row->lost[c] = jumps || own * how->snr < fmin(left, right);
     }
 }
 

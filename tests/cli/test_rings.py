@@ -285,3 +285,14 @@ def test_stripes_stay_in_the_pixels_of_views_that_move(tmp_path):
     assert np.array_equal(made("counts.h5", "--rings", "all", "--threads", "1", "--max-ram", "60M"), whole)
     some = made("counts.h5", "--rings", "all", "--slices", "1:11:5")
     assert np.abs(some - whole[1:11:5]).max() < 1e-5 * whole.max()
+
+
+def test_edges_that_move_are_no_unusable_columns(tmp_path):
+    """They change as roughly as a column that fluctuates, which is the only one found."""
+    rng = np.random.default_rng(3)
+    np.savetxt(tmp_path / "moves.txt", rng.uniform((-4, -1), (4, 1), (400, 2)))
+    qb("simulate", "foam", "--detector", "256,12", "--views", "400", "--seed", "5", "--faults", "shifts=moves.txt", "-o", "s.h5", cwd=tmp_path)
+    with h5py.File(tmp_path / "s.h5", "a") as f:
+        f["/exchange/data"][:, 5, 100] = rng.uniform(0.05, 1, 400)
+    said = qb("convert", "s.h5", "--shifts", "moves.txt", "--rings", "auto", "-o", "lines.npy", cwd=tmp_path).stderr
+    assert "unusable columns in 1 of 12 rows; 1 of 3072 pixels are unusable" in said, said

@@ -22,20 +22,20 @@ def reconstruct(folder, verb, scan, *options):
     return read_h5(folder / "v.h5")
 
 
-@pytest.mark.parametrize("method", ["sort", "wavelet"])
 @pytest.mark.parametrize("scan,verb", [(PARALLEL, FBP), (CONE, FDK)], ids=["fbp", "fdk"])
-def test_rings_go_and_the_object_stays(tmp_path, scan, verb, method):
+def test_rings_go_and_the_object_stays(tmp_path, scan, verb):
     qb("simulate", *scan, "-o", "clean.h5", cwd=tmp_path)
     qb("simulate", *scan, "-o", "rings.h5", "--rings", "0.01", cwd=tmp_path)
     clean, rings = (reconstruct(tmp_path, verb, f"{name}.h5") for name in ("clean", "rings"))
-    left = reconstruct(tmp_path, verb, "rings.h5", "--rings", method)
-    print(f"{method}: {energy(left - clean) / energy(rings - clean):.4f} of the rings' energy is left")
     assert energy(rings - clean) > 0.001 * energy(clean), "rings to be taken out"
-    assert energy(left - clean) < 0.1 * energy(rings - clean)
-    touched = reconstruct(tmp_path, verb, "clean.h5", "--rings", method)
-    changed = np.sqrt(energy(touched - clean) / energy(clean))
-    print(f"{method}: {changed:.5f} of a clean volume changes")
-    assert changed < 0.01
+    for method in "sort", "wavelet":
+        left = reconstruct(tmp_path, verb, "rings.h5", "--rings", method)
+        print(f"{method}: {energy(left - clean) / energy(rings - clean):.4f} of the rings' energy is left")
+        assert energy(left - clean) < 0.1 * energy(rings - clean), method
+        touched = reconstruct(tmp_path, verb, "clean.h5", "--rings", method)
+        changed = np.sqrt(energy(touched - clean) / energy(clean))
+        print(f"{method}: {changed:.5f} of a clean volume changes")
+        assert changed < 0.01, method
 
 
 def test_every_quantity_is_corrected(tmp_path):
@@ -273,18 +273,16 @@ def test_stripes_stay_in_the_pixels_of_views_that_move(tmp_path):
     def made(scan, *how):
         return reconstruct(tmp_path, FBP, scan, "--shifts", "moves.txt", *how)
 
-    def error(volume):
-        inner = (slice(2, -2), slice(40, -40), slice(40, -40))
-        return np.sqrt(energy((volume - clean)[inner]) / energy(clean[inner]))
+    def error(volume, slices=slice(None)):
+        truth = clean[slices, 40:-40, 40:-40]
+        return np.sqrt(energy(volume[:, 40:-40, 40:-40] - truth) / energy(truth))
 
     clean = made("clean.h5")
     before, changed, whole = error(made("rings.h5")), error(made("clean.h5", "--rings", "all")), made("counts.h5", "--rings", "all")
-    after = [error(whole), error(made("lines.h5", "--rings", "all"))]
+    after = [error(whole), error(made("lines.h5", "--rings", "all", "--slices", "3:10:3"), (3, 6, 9))]
     print(f"stripes made an error of {before:.4f}, {np.round(after, 4)} is left; {changed:.5f} of a clean volume changes")
     assert before > 0.02 and max(after) < 0.01 and changed < 0.001
     assert np.array_equal(made("counts.h5", "--rings", "all", "--threads", "1", "--max-ram", "60M"), whole)
-    some = made("counts.h5", "--rings", "all", "--slices", "1:11:5")
-    assert np.abs(some - whole[1:11:5]).max() < 1e-5 * whole.max()
 
 
 def test_edges_that_move_are_no_unusable_columns(tmp_path):

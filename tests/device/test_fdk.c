@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A cone beam on the mock driver, which runs no kernel. The tests check what is uploaded and downloaded, who filters,
- * and every call that may fail. */
+/* FDK of a cone beam on the mock driver. The mock runs no kernel. The tests check the copies to and from the device,
+ * whether the CPU or the device filters, and the failure of every call that may fail. */
 #include "child.h"
 
 #include "quickbeam/quickbeam.h"

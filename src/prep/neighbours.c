@@ -201,12 +201,6 @@ static qb_status read_apart(qb__near_views *b, size_t views, char *around) {
     return status;
 }
 
-/* Number of views that are stored together. */
-static size_t views_of_piece(const qb__neighbours *d) {
-    const qb__source *source = d->scan->parts.data.source;
-    return qb__larger(1, qb__ceil_div(source->chunk[d->scan->sinogram ? 1 : 0], d->scan->step));
-}
-
 /* Number of threads that have enough work: checks read single rows, and starting a thread takes as long as correcting
  * thousands of pixels. */
 static size_t threads_for(const qb__neighbours *d, size_t views, size_t rows) {
@@ -233,7 +227,7 @@ static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size
                         .row1 = row1,
                         .above = qb__smaller(d->margin, row0),
                         .below = qb__smaller(d->margin, d->info->rows - row1)};
-    const size_t piece = views_of_piece(d), view_bytes = (rows + b.above + b.below) * bytes;
+    const size_t piece = qb__scan_views_together(d->scan), view_bytes = (rows + b.above + b.below) * bytes;
     const bool together = piece * view_bytes <= MOST_BYTES, whole = b.above + b.below == 0;
     const size_t each = whole || !together
                             ? view1 - view0

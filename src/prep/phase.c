@@ -348,8 +348,7 @@ static qb_status read_views(const piece *w, size_t view0, size_t view1, char *ra
 
 /* Number of views read at a time: whole pieces of storage if they are not too large. */
 static size_t views_at_once(const qb__phase *p, size_t view_bytes, size_t views) {
-    const qb__source *source = p->scan.parts.data.source;
-    const size_t stored = qb__larger(1, qb__ceil_div(source->chunk[p->scan.sinogram ? 1 : 0], p->scan.step));
+    const size_t stored = qb__scan_views_together(&p->scan);
     const size_t fit = qb__larger(1, READ_BYTES / view_bytes);
     return qb__smaller(views, fit > stored ? fit / stored * stored : fit);
 }

@@ -5,6 +5,7 @@
 #include "prep/warp.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -16,7 +17,8 @@
 #include "prep/scan_rows.h"
 #include "quickbeam/io.h"
 
-enum { READ_BYTES = 32 << 20, LINES = 8 };
+/* The amount read at a time should stay in the cache; it is at most MOST_BYTES for views that are stored together. */
+enum { READ_BYTES = 8 << 20, MOST_BYTES = 32 << 20, LINES = 8 };
 
 struct qb__warp {
     qb__scan_door door; /* must be the first member */
@@ -90,15 +92,15 @@ double qb__warp_seconds(const qb__warp *w, double numbers, int threads) {
 size_t qb__warp_bytes(const qb__warp *w) {
     const qb_scan_info *info = &w->scan.info;
     const size_t each = raw_row(w) + stride_of(w) * sizeof(float) + info->columns, view = info->rows * each;
-    return qb__scan_rows_bytes(&w->rows) + qb__smaller(info->views * view, qb__larger(2 * READ_BYTES, view)) +
+    return qb__scan_rows_bytes(&w->rows) + qb__smaller(info->views * view, qb__larger(2 * MOST_BYTES, view)) +
            threads_of(w) * info->columns * (2 * sizeof(double) + sizeof(float));
 }
 
-/* Positions in the stored image of the pixels of one row of a view. */
-static void places_of(const qb__warp *w, size_t view, size_t line, double *column, double *row) {
+/* Positions in the stored image of the first pixels of one row of a view. */
+static void places_of(const qb__warp *w, size_t view, size_t line, size_t columns, double *column, double *row) {
     const qb_scan_info *info = &w->scan.info;
     qb__places_line(&w->places, info->shifts ? info->shifts + 2 * view : NULL, info->turns ? info->turns + view : NULL,
-                    line, info->columns, column, row);
+                    line, columns, column, row);
 }
 
 void qb__warp_margin(qb__warp *w, size_t margin) { w->margin = margin; }
@@ -134,25 +136,25 @@ typedef struct piece {
     size_t view0, row0, row1; /* rows that are read */
     size_t first, end;        /* rows that are computed */
     float *out;               /* [view][first <= row < end] */
+    atomic_bool holes;        /* a pixel that was read has no value */
+    double *places;           /* [thread][2][column] scratch */
+    float *changes;           /* [thread][column] scratch */
 } piece;
 
 static size_t rows_read(const piece *p) { return p->row1 - p->row0; }
 
 static qb_status load_lines(void *context, size_t task, size_t worker) {
-    const piece *p = context;
+    piece *p = context;
     const qb__warp *w = p->w;
     const size_t columns = w->scan.info.columns, stride = stride_of(w), view = task / rows_read(p),
                  row = p->row0 + task % rows_read(p);
-    float *change, *line = p->cells + task * stride + QB__RESAMPLE_EDGE;
-    (void)worker;
-    const qb_status status = qb__alloc(columns, sizeof *change, &change);
-    if (status != QB_OK) return status;
-    const qb__phase_row how = qb__scan_row(&w->rows, p->view0 + view, row, change);
+    float *line = p->cells + task * stride + QB__RESAMPLE_EDGE;
+    const qb__phase_row how = qb__scan_row(&w->rows, p->view0 + view, row, p->changes + worker * columns);
     const size_t lost = correct(w, row, qb__phase_transmissions(&how, p->raw + task * raw_row(w), line), line);
     for (size_t c = 0; c < columns; c++) p->lost[task * columns + c] = (unsigned char)(isnan(line[c]) != 0);
+    if (lost) atomic_store(&p->holes, true);
     if (lost && !qb__phase_fill(line, columns)) memset(line, 0, columns * sizeof *line);
     qb__resample_extend(line, columns);
-    qb__free(change);
     return QB_OK;
 }
 
@@ -166,7 +168,7 @@ static void give(const piece *p, size_t view, size_t row, const double *column, 
     for (size_t c = 0; how.change && c < columns; c++) out[c] *= how.change[c];
     for (size_t c = 0; how.flat && c < columns; c++) out[c] *= how.dark ? how.flat[c] - how.dark[c] : how.flat[c];
     for (size_t c = 0; how.dark && c < columns; c++) out[c] += how.dark[c];
-    for (size_t c = 0; c < columns; c++) {
+    for (size_t c = 0; p->holes && c < columns; c++) {
         const size_t r = (size_t)(floor(fmin(fmax(at_row[c], low), high) + 0.5) - low),
                      k = (size_t)floor(fmin(fmax(column[c], 0), last) + 0.5);
         if (p->lost[(view * rows_read(p) + r) * columns + k]) out[c] = NAN;
@@ -178,13 +180,7 @@ static qb_status make_lines(void *context, size_t task, size_t worker) {
     const qb__warp *w = p->w;
     const qb_scan_info *info = &w->scan.info;
     const size_t made = p->end - p->first, groups = qb__ceil_div(made, LINES), view = task / groups;
-    double *column = NULL, *row = NULL;
-    float *change = NULL;
-    qb_status status;
-    (void)worker;
-    QB__TRY(qb__alloc(info->columns, sizeof *column, &column));
-    QB__TRY(qb__alloc(info->columns, sizeof *row, &row));
-    QB__TRY(qb__alloc(info->columns, sizeof *change, &change));
+    double *column = p->places + worker * 2 * info->columns, *row = column + info->columns;
     const qb__resample_image image = {.cells = p->cells + view * rows_read(p) * stride_of(w) + QB__RESAMPLE_EDGE,
                                       .stride = stride_of(w),
                                       .columns = info->columns,
@@ -193,22 +189,20 @@ static qb_status make_lines(void *context, size_t task, size_t worker) {
                                       .row1 = p->row1};
     for (size_t i = task % groups * LINES; i < qb__smaller((task % groups + 1) * LINES, made); i++) {
         float *out = p->out + (view * made + i) * info->columns;
-        places_of(w, p->view0 + view, p->first + i, column, row);
+        places_of(w, p->view0 + view, p->first + i, info->columns, column, row);
         qb__resample_row(w->resampler, &image, column, row, info->columns, NAN, out);
-        give(p, view, p->first + i, column, row, change, out);
+        give(p, view, p->first + i, column, row, p->changes + worker * info->columns, out);
     }
-out:
-    qb__free(column);
-    qb__free(row);
-    qb__free(change);
-    return status;
+    return QB_OK;
 }
 
 /* ---- reading ---- */
 
-/* Reads the stored rows that are needed for rows of these views, and computes these rows. */
+/* Finds the stored rows that are needed for rows of these views. If views only move, all pixels of a row need the same
+ * ones. */
 static qb_status find_rows(piece *p, size_t views) {
     const qb_scan_info *info = &p->w->scan.info;
+    const size_t columns = info->turns || p->w->scan.distortion.factors ? info->columns : 1;
     const double last = (double)info->rows - 1;
     double low = (double)p->first, high = (double)p->end - 1, *column = NULL, *row = NULL;
     qb_status status;
@@ -216,8 +210,8 @@ static qb_status find_rows(piece *p, size_t views) {
     QB__TRY(qb__alloc(info->columns, sizeof *row, &row));
     for (size_t v = 0; v < (info->shifts ? views : 1); v++)
         for (int edge = 0; edge < 2; edge++) {
-            places_of(p->w, p->view0 + v, edge ? p->end - 1 : p->first, column, row);
-            for (size_t c = 0; c < info->columns; c++) low = fmin(low, row[c]), high = fmax(high, row[c]);
+            places_of(p->w, p->view0 + v, edge ? p->end - 1 : p->first, columns, column, row);
+            for (size_t c = 0; c < columns; c++) low = fmin(low, row[c]), high = fmax(high, row[c]);
         }
     p->row0 = (size_t)fmax(0, floor(fmin(low, last)) - QB__RESAMPLE_MARGIN);
     p->row1 = (size_t)fmin(last, ceil(fmax(high, 0)) + QB__RESAMPLE_MARGIN) + 1;
@@ -253,13 +247,17 @@ qb_status qb__warp_read(qb__warp *w, qb__scan_door *door, size_t view0, size_t v
     piece p = {.w = w, .view0 = view0, .first = row0, .end = row1};
     qb_status status;
     QB__TRY(find_rows(&p, view1 - view0));
-    const size_t line = raw_row(w) + stride * sizeof(float) + columns,
-                 each = qb__smaller(view1 - view0, qb__larger(1, READ_BYTES / (rows_read(&p) * line)));
+    const size_t line = raw_row(w) + stride * sizeof(float) + columns, view = rows_read(&p) * line,
+                 whole = qb__round_up(qb__larger(1, READ_BYTES / view), qb__scan_views_together(&w->scan)),
+                 each = qb__smaller(view1 - view0, qb__smaller(whole, qb__larger(1, MOST_BYTES / view)));
     QB__TRY(qb__alloc(each * rows_read(&p), raw_row(w), &p.raw));
     QB__TRY(qb__alloc(each * rows_read(&p), stride * sizeof *p.cells, &p.cells));
     QB__TRY(qb__alloc(each * rows_read(&p), columns, &p.lost));
+    QB__TRY(qb__alloc(threads_of(w) * columns, 2 * sizeof *p.places, &p.places));
+    QB__TRY(qb__alloc(threads_of(w), columns * sizeof *p.changes, &p.changes));
     for (p.view0 = view0; p.view0 < view1; p.view0 += each) {
         const size_t views = qb__smaller(each, view1 - p.view0);
+        p.holes = false;
         p.out = (float *)out + (p.view0 - view0) * (row1 - row0) * columns;
         QB__TRY(read_views(&p, door, views));
         QB__TRY(qb__share(threads_of(w), views * rows_read(&p), load_lines, &p));
@@ -269,5 +267,7 @@ out:
     qb__free(p.raw);
     qb__free(p.cells);
     qb__free(p.lost);
+    qb__free(p.places);
+    qb__free(p.changes);
     return status;
 }

@@ -58,6 +58,7 @@ def test_the_table_is_of_the_files(scan, tmp_path, more, zero):
 
 
 CASES = [("fbp", "rings=sort,wavelet", ["--center", CENTER]), ("fbp", "tilt=-1,0.5", ["--center", CENTER]), ("fbp", "zingers=4:6:2", ["--center", CENTER]),
+         ("fbp", "paganin={1.5:2:0.5}px", ["--center", CENTER]),
          ("mbir", "snr-db=25:35:10", ["--center", CENTER, "--equits", 2]),
          ("tv", "lambda=0.01,0.1", ["--center", CENTER, "--iterations", 20]), ("sirt", "iterations=3:6:3", ["--center", CENTER])]
 

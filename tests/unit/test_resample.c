@@ -109,6 +109,32 @@ static void windows(void **state) {
     qb__resampler_destroy(resampler);
 }
 
+/* A line of positions at one height, some of them outside, gives the bits of its positions one by one. */
+static void level_lines(void **state) {
+    (void)state;
+    enum { MOST = 600 };
+    static double x[MOST], y[MOST];
+    static float line[MOST];
+    qb__resampler *resampler;
+    assert_int_equal(qb__resampler_create(&resampler), QB_OK);
+    for (int trial = 0; trial < 300; trial++) {
+        paint(uniform(-0.4, 0.4), uniform(-0.4, 0.4), uniform(0, 6));
+        const qb__resample_image image = whole();
+        const size_t count = 1 + (size_t)rand() % (MOST - 1);
+        const double first = uniform(-9, COLUMNS), step = uniform(-0.3, 0.3), height = uniform(-1, ROWS);
+        for (size_t i = 0; i < count; i++) x[i] = first + step * (double)i, y[i] = height;
+        if (trial % 3 == 0) x[(size_t)rand() % count] = NAN;
+        if (trial % 5 == 0) y[(size_t)rand() % count] = uniform(-1, ROWS);
+        qb__resample_row(resampler, &image, x, y, count, -9, line);
+        for (size_t i = 0; i < count; i++) {
+            float one = NAN;
+            qb__resample_row(resampler, &image, x + i, y + i, 1, -9, &one);
+            assert_true(one == line[i]);
+        }
+    }
+    qb__resampler_destroy(resampler);
+}
+
 /* Every variant gives the same bits. */
 static void variants(void **state) {
     (void)state;
@@ -155,6 +181,7 @@ int main(void) {
         cmocka_unit_test(waves_lose_what_is_stated),
         cmocka_unit_test(rims),
         cmocka_unit_test(windows),
+        cmocka_unit_test(level_lines),
         cmocka_unit_test(variants),
         cmocka_unit_test(gaps),
         cmocka_unit_test(out_of_memory),

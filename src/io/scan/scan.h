@@ -167,6 +167,8 @@ qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
 qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env);
 /* Whether whole views may be read for a check: little must be unpacked for it, and there must be enough views. */
 bool qb__scan_views_worth(const qb_scan *scan);
+/* Number of the scan's views that are stored together. */
+size_t qb__scan_views_together(const qb_scan *scan);
 /* Whether values can be changed when they are read, so that they count as not measured. */
 bool qb__scan_can_blank(const qb_scan *scan);
 /* From now on, all pixels in scan->unmeasured count as not measured. */

@@ -54,6 +54,10 @@ static qb_status read_rows(void *self, size_t first, size_t end, size_t row, voi
     return qb_scan_read(self, first, end, row, row + 1, out);
 }
 
+size_t qb__scan_views_together(const qb_scan *scan) {
+    return qb__larger(1, qb__ceil_div(scan->parts.data.source->chunk[scan->sinogram ? 1 : 0], scan->step));
+}
+
 /* Bytes to unpack for one row of every stride-th view. */
 static double unpacked(const qb_scan *scan, size_t stride) {
     const qb__source *source = scan->parts.data.source;

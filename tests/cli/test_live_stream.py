@@ -54,8 +54,8 @@ def plane(server, axis, shape, index=3):
     return server.values(f"/plane?axis={axis}&index={index}&first=0,0&count={count[0]},{count[1]}&step=1").reshape(count)
 
 
-def send_fields(detector, arrays):
-    for kind, name in ((0, "data_dark"), (1, "data_white")):
+def send_fields(detector, arrays, darks=True):
+    for kind, name in ((0, "data_dark"), (1, "data_white"))[not darks:]:
         for k, image in enumerate(arrays[name]):
             detector.frame(image, k, kind)
 
@@ -172,6 +172,62 @@ def test_a_source_that_publishes(scans):
     finally:
         stop.set()
         thread.join()
+        detector.close()
+
+
+@needs_zeromq
+@pytest.mark.parametrize("first", ["views", "darks and views"])
+def test_a_subscriber_that_joins_late(scans, first):
+    """The first frames that it gets are views, so it waits for the flats of the next scan."""
+    arrays, joined = scans["parallel"], threading.Event()
+    detector = Detector(zeromq.PUB, high=4096)
+
+    def publish():
+        while not joined.wait(0.02):
+            if first != "views":
+                detector.frame(arrays["data_dark"][0], 0, 0)
+            detector.frame(arrays["data"][0], 0)
+        send_fields(detector, arrays)
+        for k in range(VIEWS):
+            detector.frame(arrays["data"][k], k)
+    thread = threading.Thread(target=publish)
+    thread.start()
+    server = Server(detector.address, "--subscribe", "--angles", f"0:180:{VIEWS}", "--pixel-size", "0.5", verb="live", waits=False)
+    try:
+        assert "waiting for the flats of the next scan" in next(line for line in server.process.stderr if "flats" in line)
+        assert "without flats: waiting" in json.loads(server.get("/info")[1])["waiting"]
+        joined.set()
+        server.wait_for_views()
+        told(server, seen=VIEWS)
+        assert not told(server)["no_darks"]
+        volume = arrays["volume"]
+        assert np.allclose(plane(server, 0, volume.shape), volume[3], atol=2e-4 * abs(volume).max())
+        assert server.end() == 0
+    finally:
+        joined.set()
+        thread.join()
+        detector.close()
+
+
+@needs_zeromq
+def test_a_detector_without_darks(scans):
+    """0 is subtracted, which is said, until darks come with a further scan."""
+    arrays, detector = scans["parallel"], Detector(high=4096)
+    thread = threading.Thread(target=lambda: (send_fields(detector, arrays, darks=False), [detector.frame(arrays["data"][k], k) for k in range(VIEWS)]))
+    thread.start()
+    server = Server(detector.address, "--angles", f"0:180:{VIEWS}", "--pixel-size", "0.5", verb="live")
+    try:
+        assert "there are no dark fields" in next(line for line in server.process.stderr if "dark" in line)
+        assert told(server, seen=VIEWS)["no_darks"]
+        send_fields(detector, arrays)
+        for k in range(VIEWS):
+            detector.frame(arrays["data"][k], VIEWS + k)
+        assert not told(server, seen=VIEWS, restarts=1)["no_darks"]
+        volume = arrays["volume"]
+        assert np.allclose(plane(server, 0, volume.shape), volume[3], atol=2e-4 * abs(volume).max())
+    finally:
+        thread.join()
+        assert server.end() == 0
         detector.close()
 
 

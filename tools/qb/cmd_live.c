@@ -43,8 +43,8 @@ typedef struct opening {
     volatile sig_atomic_t cancel;
     view_live *live;
     view_recon *recon;
-    /* state: OPENING, READY or FAILED; waits: 1 once the source waits for views, so that the address may be printed */
-    int state, waits;
+    int state; /* OPENING, READY or FAILED */
+    int waits; /* what the source waits for, VIEW_WAITS_VIEWS or VIEW_WAITS_FLATS; once it waits, the address is printed */
     qb_status status;
     char words[1024]; /* why opening failed */
 } opening;
@@ -71,7 +71,12 @@ static view_answer answer(void *user, const char *path, const char *query, const
     const opening *o = user;
     if (state_of(o) == READY) return view_recon_answer(o->recon, path, query, gone);
     char words[400];
-    snprintf(words, sizeof words, "waiting for the first views from %.300s", o->c.argument[0]);
+    const bool flats = __atomic_load_n(&o->waits, __ATOMIC_ACQUIRE) == VIEW_WAITS_FLATS;
+    snprintf(words, sizeof words,
+             flats ? "views come from %.200s without flats: waiting for the flats of the next scan; or start qb live "
+                     "with --flats FILE"
+                   : "waiting for the first views from %.300s",
+             o->c.argument[0]);
     if (strcmp(path, "/info") != 0) return view_say(503, "%s", words);
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "waiting", words);

@@ -41,7 +41,7 @@ static void take_fields(void *user, const float *flat, const float *dark) {
     const size_t n = l->rows * l->columns;
     pthread_mutex_lock(&l->lock);
     if (l->flat && flat) memcpy(l->flat, flat, n * sizeof *flat);
-    if (l->dark && dark) memcpy(l->dark, dark, n * sizeof *dark);
+    if (l->dark && dark) memcpy(l->dark, dark, n * sizeof *dark), l->no_darks = false;
     if (l->gain) qb_tool_frame_gain(l->flat, l->dark, n, l->gain);
     pthread_mutex_unlock(&l->lock);
 }
@@ -68,7 +68,7 @@ static void *watch(void *given) {
 
 /* ---- opening ---- */
 
-static void note_waiting(int *waits) { __atomic_store_n(waits, 1, __ATOMIC_RELEASE); }
+static void note_waiting(int *waits) { __atomic_store_n(waits, VIEW_WAITS_VIEWS, __ATOMIC_RELEASE); }
 
 static qb_status wait_for_first(view_live *l, int *waits) {
     cli *c = l->c;
@@ -137,6 +137,9 @@ static qb_status read_fields(view_live *l) {
     l->dark = malloc(n * sizeof *l->dark);
     l->gain = malloc(n * sizeof *l->gain);
     if (!l->flat || !l->dark || !l->gain) return QB_NO_MEMORY;
+    l->no_darks = !info->darks;
+    if (l->no_darks)
+        l->c->env.log(NULL, QB_LOG_WARNING, "there are no dark fields: the dark is taken as 0 until darks come");
     const qb_status status = qb_scan_fields(scan, 0, info->rows, l->flat, l->dark);
     if (status == QB_OK) qb_tool_frame_gain(l->flat, l->dark, n, l->gain);
     return status;
@@ -251,6 +254,7 @@ cJSON *view_live_json(view_live *l) {
                 {"dropped", (double)(l->end > l->received + l->unreadable ? l->end - l->received - l->unreadable : 0)},
                 {"unreadable", (double)l->unreadable},
                 {"restarts", (double)l->restarts},
+                {"no_darks", l->no_darks},
                 {"version", (double)l->version}};
     pthread_mutex_unlock(&l->lock);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) cJSON_AddNumberToObject(root, rows[i].name, rows[i].value);

@@ -9,7 +9,7 @@
 
 typedef struct view_live view_live;
 
-/* Waits for the first view, until the command is interrupted (QB_CANCELLED). *waits becomes 1 while there is no view.
+/* Waits for the first view, until the command is interrupted (QB_CANCELLED). *waits says what is missing.
  * The angles are those of c's options or of an HDF5 file. */
 qb_status view_live_open(cli *c, bool cone, int *waits, view_live **live);
 void view_live_close(view_live *live); /* NULL-safe */
@@ -21,7 +21,7 @@ qb_status view_live_scan(view_live *live, qb_scan **scan);
 qb_status view_live_lines(view_live *live, size_t **stamps, qb_tool_lines *lines);
 /* A number that rises with each view. */
 unsigned long view_live_version(view_live *live);
-/* {"seen", "received", "expected", "age", "span", "late", "dropped", "unreadable", "restarts", "version"} */
+/* {"seen", "received", "expected", "age", "span", "late", "dropped", "unreadable", "restarts", "no_darks", "version"} */
 cJSON *view_live_json(view_live *live);
 
 #endif

@@ -24,6 +24,7 @@ struct view_live {
     double from, step;         /* first angle and step between views, radians */
     float *lines;              /* line integrals [slot][row][column] */
     float *flat, *dark, *gain; /* NULL: the scan needs no flats and darks */
+    bool no_darks;             /* no darks have come: `dark` is 0 */
     size_t *view_of;           /* [slot] 1 + number of the view whose lines are in the slot; 0: none */
     qb_quantity quantity;
     size_t end, received, seen, late, unreadable, restarts; /* end: 1 + highest view number; seen: views with lines */

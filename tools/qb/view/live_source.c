@@ -224,8 +224,8 @@ qb_status view_source_open(cli *c, int *waits, view_source **source) {
     s->path = c->argument[0];
     s->watch = -1;
     if (view_is_stream(s->path)) {
-        const qb_status status = view_stream_open(c, waits, &s->stream);
-        return status == QB_OK ? view_stream_scan(s->stream, &s->scan) : status;
+        const qb_status status = view_stream_open(c, &s->stream);
+        return status == QB_OK ? view_stream_scan(s->stream, waits, &s->scan) : status;
     }
     if (stat(s->path, &about) != 0) return QB_NOT_FOUND;
     s->folder = S_ISDIR(about.st_mode);

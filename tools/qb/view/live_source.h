@@ -22,7 +22,10 @@ typedef struct view_listener {
 /* Is the source an address of ZeroMQ, such as tcp://HOST:PORT? */
 bool view_is_stream(const char *source);
 
-/* Opens the source once it has a view; QB_NOT_FOUND as long as there is no view. */
+/* What a source waits for; 0: for nothing. */
+enum { VIEW_WAITS_VIEWS = 1, VIEW_WAITS_FLATS };
+
+/* Opens the source once it has a view; QB_NOT_FOUND as long as there is no view. *waits says what is missing. */
 qb_status view_source_open(cli *c, int *waits, view_source **source);
 /* The scan of the first view or views: fields, pixels, kind of values. */
 qb_scan *view_source_scan(const view_source *source);

@@ -159,24 +159,38 @@ static qb_status connect_to(view_stream *s) {
     return QB_OK;
 }
 
-qb_status view_stream_open(cli *c, int *waits, view_stream **stream) {
+qb_status view_stream_open(cli *c, view_stream **stream) {
     view_stream *s = calloc(1, sizeof *s);
     *stream = s;
     if (!s) return QB_NO_MEMORY;
     s->c = c;
     s->recent = calloc(RECENT, sizeof *s->recent);
-    qb_status status = s->recent ? connect_to(s) : QB_NO_MEMORY;
-    for (int i = 0; status == QB_OK && !s->first; i++) {
-        if (i == 1) c->env.log(NULL, QB_LOG_INFO, "waiting for the first view");
-        __atomic_store_n(waits, 1, __ATOMIC_RELEASE);
-        if (*c->env.cancel) return QB_CANCELLED;
-        if (wait_for_more(s, 200))
-            while (!s->first && take_message(s, take_first, s)) continue;
-    }
-    return status;
+    return s->recent ? connect_to(s) : QB_NO_MEMORY;
 }
 
-qb_status view_stream_scan(view_stream *s, qb_scan **scan) {
+/* Waits for the first view. *waits says meanwhile what is missing, and the terminal says it once. */
+static qb_status wait_for_view(view_stream *s, int *waits, int missing) {
+    static const char *const words[] = {
+        [VIEW_WAITS_VIEWS] = "waiting for the first view",
+        [VIEW_WAITS_FLATS] = "views come without flats: waiting for the flats of the next scan; or give --flats FILE"};
+    const cli *c = s->c;
+    if (__atomic_exchange_n(waits, missing, __ATOMIC_ACQ_REL) != missing) c->env.log(NULL, QB_LOG_INFO, words[missing]);
+    while (!s->first && !*c->env.cancel)
+        if (wait_for_more(s, 200))
+            while (!s->first && take_message(s, take_first, s)) continue;
+    return s->first ? QB_OK : QB_CANCELLED;
+}
+
+/* Drops the first view. Darks that came before it stay. */
+static void drop_first(view_stream *s) {
+    free(s->first);
+    s->first = NULL;
+    s->fixed = false;
+    if (!s->field[VIEW_DARK].count) s->rows = s->columns = 0; /* the next scan may have frames of another size */
+}
+
+/* Makes a scan of the first view, with the flats and darks that came before it. */
+static qb_status scan_of_first(view_stream *s, qb_scan **scan) {
     const qb_tensor view = {.data = s->first,
                             .memory = QB_MEMORY_CPU,
                             .ndim = 3,
@@ -190,6 +204,20 @@ qb_status view_stream_scan(view_stream *s, qb_scan **scan) {
     as.angles = as.views = as.exclude = NULL;
     as.keep_all_views = true;
     return qb_scan_from_tensor(&view, &zero, flat ? &flats : NULL, dark ? &darks : NULL, &as, NULL, scan);
+}
+
+/* A subscriber may join in the middle of a scan: then the flats come with the next scan. */
+qb_status view_stream_scan(view_stream *s, int *waits, qb_scan **scan) {
+    for (int missing = VIEW_WAITS_VIEWS;; missing = VIEW_WAITS_FLATS) {
+        qb_status status = wait_for_view(s, waits, missing);
+        if (status == QB_OK) status = scan_of_first(s, scan);
+        if (status != QB_OK || !s->c->options.live.subscribe) return status;
+        const qb_scan_info *info = qb_scan_describe(*scan);
+        if (info->quantity != QB_COUNTS || info->flats) return QB_OK;
+        qb_scan_close(*scan);
+        *scan = NULL;
+        drop_first(s);
+    }
 }
 
 /* ---- further views ---- */

@@ -9,10 +9,12 @@
  * flat, 2 for a view. The second part is the pixels, uint16 unless the header has a "type". */
 typedef struct view_stream view_stream;
 
-/* Waits for the first view, until the command is interrupted (QB_CANCELLED). *waits becomes 1 while it waits. */
-qb_status view_stream_open(cli *c, int *waits, view_stream **stream);
-/* Makes a scan of the first view, with the flats and darks that came before it. The caller closes it. */
-qb_status view_stream_scan(view_stream *stream, qb_scan **scan);
+/* Connects to the source. */
+qb_status view_stream_open(cli *c, view_stream **stream);
+/* Waits for the first view, until the command is interrupted (QB_CANCELLED). A subscriber waits for flats, too, where
+ * the values are counts. *waits says what is missing. Makes a scan of that view, with the flats and darks that came
+ * before it; the caller closes it. */
+qb_status view_stream_scan(view_stream *stream, int *waits, qb_scan **scan);
 /* Gives the rows and columns of a frame. */
 void view_stream_frame(const view_stream *stream, size_t *rows, size_t *columns);
 void view_stream_begin(view_stream *stream, size_t views);

@@ -57,8 +57,8 @@ enum { QB__NEAR_COLUMNS = 2 }; /* additional columns at both ends of a row */
 
 /* Input of a step of scope QB__SCOPE_VIEW: transmissions (n - dark) * gain of the numbers n of one view, or n - dark
  * for counts without flats. The rows x columns pixels to correct are surrounded by the step's margin in rows and by
- * QB__NEAR_COLUMNS columns, so that cells[-stride] is the row above. Beyond the detector pixels are mirrored: row 1 is
- * above row 0. */
+ * QB__NEAR_COLUMNS columns, so that cells[-stride] is the row above. Beyond the detector columns are
+ * mirrored: left of column 0 is column 1. Rows go on as neighbours_band.c says. */
 typedef struct qb__near {
     const float *cells;
     size_t stride, rows, columns;

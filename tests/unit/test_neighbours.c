@@ -52,15 +52,23 @@ static size_t mirror(long i, size_t count) {
     return n > 1 ? (size_t)i : 0;
 }
 
+/* The pixel of a row, which may lie beyond the detector. */
+static float at(const float *in, size_t rows, long r, size_t c) {
+    const float *row = in + mirror(r, rows) * COLUMNS, *edge = r < 0 ? in : in + (rows - 1) * COLUMNS;
+    if (r >= 0 && r < (long)rows) return row[c];
+    const float left = edge[mirror((long)c - 1, COLUMNS)], right = edge[mirror((long)c + 1, COLUMNS)];
+    return fmaxf(row[c], fminf(edge[c], 1.25f * fminf(left, right)));
+}
+
 /* Applies one step to a whole view of numbers. The gain is 1. */
 static uint64_t whole(const float *in, size_t rows, float *out) {
     uint64_t changed = 0;
     for (size_t r = 0; r < rows; r++) {
         for (size_t c = 0; c < COLUMNS; c++) {
-            const size_t up = mirror((long)r - FAR, rows), down = mirror((long)r + FAR, rows);
             const size_t left = mirror((long)c - 2, COLUMNS), right = mirror((long)c + 2, COLUMNS);
-            out[r * COLUMNS + c] = spread(in[r * COLUMNS + c], in[up * COLUMNS + c], in[down * COLUMNS + c],
-                                          in[r * COLUMNS + left], in[r * COLUMNS + right]);
+            out[r * COLUMNS + c] =
+                spread(in[r * COLUMNS + c], at(in, rows, (long)r - FAR, c), at(in, rows, (long)r + FAR, c),
+                       in[r * COLUMNS + left], in[r * COLUMNS + right]);
             changed += out[r * COLUMNS + c] != in[r * COLUMNS + c];
         }
     }

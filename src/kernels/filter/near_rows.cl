@@ -68,6 +68,7 @@ typedef struct pixels {
     /* rows above, here, below; IN_TIME: the row in the view before, this view, the view after */
     GLOBAL const raw_number *row[3];
     ulong field[3]; /* index at which the fields of each row begin */
+    int beyond;     /* which row lies beyond the detector; -1: none */
     GLOBAL const float *dark, *gain;
 } pixels;
 
@@ -80,6 +81,18 @@ FUNCTION float transmission(const pixels *p, int r, int c) {
     t = MUL(t, p->gain[p->field[r] + (ulong)c]);
 #endif
     return t;
+}
+
+/* A pixel of the row above or below. Beyond the detector it is the larger one of the mirrored row's pixel and of this
+ * row's, which is at most 1.25 times as bright as the darker of its neighbours. */
+FUNCTION float next_row(const pixels *p, int r, int c) {
+    const float other = transmission(p, r, c);
+    if (r != p->beyond) return other;
+    const float here = transmission(p, 1, c);
+    const float left = transmission(p, 1, mirrored(c - 1, COLUMNS));
+    const float right = transmission(p, 1, mirrored(c + 1, COLUMNS));
+    const float most = MUL(1.25f, left < right ? left : right), along = here > most ? most : here;
+    return along > other ? along : other;
 }
 
 #if IN_TIME
@@ -103,14 +116,14 @@ FUNCTION void neighbours(const pixels *p, int c, float *of) {
 #define AROUND 8
 FUNCTION void neighbours(const pixels *p, int c, float *of) {
     const int left = mirrored(c - 1, COLUMNS), right = mirrored(c + 1, COLUMNS);
-    of[0] = light(transmission(p, 0, left));
-    of[1] = light(transmission(p, 0, c));
-    of[2] = light(transmission(p, 0, right));
+    of[0] = light(next_row(p, 0, left));
+    of[1] = light(next_row(p, 0, c));
+    of[2] = light(next_row(p, 0, right));
     of[3] = light(transmission(p, 1, left));
     of[4] = light(transmission(p, 1, right));
-    of[5] = light(transmission(p, 2, left));
-    of[6] = light(transmission(p, 2, c));
-    of[7] = light(transmission(p, 2, right));
+    of[5] = light(next_row(p, 2, left));
+    of[6] = light(next_row(p, 2, c));
+    of[7] = light(next_row(p, 2, right));
 }
 #endif
 
@@ -167,6 +180,7 @@ KERNEL void near_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float 
         p.row[r] = raw + ((ulong)from * (end - first) + (at - first)) * COLUMNS;
         p.field[r] = (ulong)at * COLUMNS;
     }
+    p.beyond = row == 0 ? 0 : row + 1 == rows ? 2 : -1;
     p.dark = dark;
     p.gain = gain;
     if (item == 0) changed = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qb bench io: writing and reading compressed volumes, compared with the codec alone on the same chunks and number of
- * threads. */
+ * threads. Codec and files take turns, and the median of the ratios counts, so that a busy computer slows both. */
 #include "bench/bench_packed.h"
 
 #include <ftw.h>
@@ -11,13 +11,14 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/share.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "io/codec/codec.h"
 #include "io/layer/gather.h"
 #include "io/zarr/zarr.h"
 #include "quickbeam/io.h"
 
-enum { ROUNDS = 3 };
+enum { ROUNDS = 5 };
 
 /* A container with a codec: chunks of the size that its writer makes, with shuffled bytes if it does that. */
 typedef struct packing {
@@ -79,8 +80,8 @@ static qb_status time_once(alone *a, size_t chunks, size_t threads, double secon
     const double then = qb__now();
     QB__TRY(qb__alloc(chunks, a->each, &a->out));
     QB__TRY(qb__share(threads, chunks, unpack_one, a));
-    seconds[0] = fmin(seconds[0], then - from);
-    seconds[1] = fmin(seconds[1], qb__now() - then);
+    seconds[0] = then - from;
+    seconds[1] = qb__now() - then;
     for (size_t i = 0; i < chunks; i++) packed += (double)a->length[i];
     *ratio = (double)(chunks * a->each) / packed;
 out:
@@ -111,10 +112,9 @@ static qb_status time_alone(const packing *how, const qb_array *volume, double s
     alone a = {.how = how, .values = volume->data, .each = how->numbers * sizeof(float)};
     qb_status status;
     a.most = qb__codec_most(how->codec, a.each);
-    seconds[0] = seconds[1] = INFINITY;
     QB__TRY(qb__alloc(chunks, sizeof *a.length, &a.length));
     QB__TRY(qb__alloc(threads, a.each, &a.room));
-    for (int round = 0; round < ROUNDS; round++) QB__TRY(time_once(&a, chunks, threads, seconds, ratio));
+    QB__TRY(time_once(&a, chunks, threads, seconds, ratio));
     for (int i = 0; i < 2; i++) seconds[i] *= (double)qb_array_count(volume) / (double)(chunks * how->numbers);
     seconds[0] *= packed_share(how, volume); /* reading takes the first level alone */
 out:
@@ -141,34 +141,49 @@ static qb_status time_files(const packing *how, const char *path, const qb_array
                             .quantity = "attenuation",
                             .compress = how->compress};
     qb_array back = {0};
-    qb_status status = QB_OK;
-    seconds[0] = seconds[1] = INFINITY;
-    for (int round = 0; round < ROUNDS && status == QB_OK; round++) {
-        qb_writer *writer;
-        const double from = qb__now();
-        QB__TRY(qb_writer_create(path, &stack, &writer));
-        status = qb_writer_write(writer, 0, volume->shape[0], volume->data);
-        if (status == QB_OK)
-            status = qb_writer_commit(writer, "{}");
-        else
-            qb_writer_abort(writer);
-        if (status != QB_OK) break;
-        const double then = qb__now();
-        QB__TRY(qb_array_load(path, NULL, &back, NULL));
-        seconds[0] = fmin(seconds[0], then - from);
-        seconds[1] = fmin(seconds[1], qb__now() - then);
-        if (memcmp(back.data, volume->data, qb_array_count(volume) * sizeof(float)) != 0)
-            status = qb__fail(QB_INTERNAL, "%s did not come back as written", path);
-        qb_array_destroy(&back);
-        remove_output(path);
-    }
+    qb_writer *writer;
+    qb_status status;
+    const double from = qb__now();
+    QB__TRY(qb_writer_create(path, &stack, &writer));
+    status = qb_writer_write(writer, 0, volume->shape[0], volume->data);
+    if (status == QB_OK)
+        status = qb_writer_commit(writer, "{}");
+    else
+        qb_writer_abort(writer);
+    if (status != QB_OK) goto out;
+    const double then = qb__now();
+    QB__TRY(qb_array_load(path, NULL, &back, NULL));
+    seconds[0] = then - from;
+    seconds[1] = qb__now() - then;
+    if (memcmp(back.data, volume->data, qb_array_count(volume) * sizeof(float)) != 0)
+        status = qb__fail(QB_INTERNAL, "%s did not come back as written", path);
+    remove_output(path);
 out:
     qb_array_destroy(&back);
     return status;
 }
 
-static void add_row(cJSON *result, const packing *how, double gigabytes, const double files[2], const double codec[2],
-                    double ratio) {
+/* Of all rounds, each of writing and reading. */
+typedef struct rounds {
+    double files[2][ROUNDS], codec[2][ROUNDS], share[2][ROUNDS];
+} rounds;
+
+static qb_status time_rounds(const packing *how, const char *path, const qb_array *volume, rounds *all, double *ratio) {
+    qb_status status = QB_OK;
+    for (int round = 0; round < ROUNDS && status == QB_OK; round++) {
+        double codec[2], files[2];
+        status = time_alone(how, volume, codec, ratio);
+        if (status == QB_OK) status = time_files(how, path, volume, files);
+        for (int i = 0; i < 2 && status == QB_OK; i++) {
+            all->codec[i][round] = codec[i];
+            all->files[i][round] = files[i];
+            all->share[i][round] = codec[i] / files[i];
+        }
+    }
+    return status;
+}
+
+static void add_row(cJSON *result, const packing *how, double gigabytes, rounds *all, double ratio) {
     static const char *const names[2][3] = {
         {"write_gigabytes_per_second", "codec_packs_gigabytes_per_second", "write_share_of_codec"},
         {"read_gigabytes_per_second", "codec_unpacks_gigabytes_per_second", "read_share_of_codec"}};
@@ -176,9 +191,9 @@ static void add_row(cJSON *result, const packing *how, double gigabytes, const d
     snprintf(name, sizeof name, "%s_%s", how->container, how->compress);
     cJSON *row = cJSON_AddObjectToObject(result, name);
     for (int i = 0; i < 2; i++) {
-        cJSON_AddNumberToObject(row, names[i][0], gigabytes / files[i]);
-        cJSON_AddNumberToObject(row, names[i][1], gigabytes / codec[i]);
-        cJSON_AddNumberToObject(row, names[i][2], codec[i] / files[i]);
+        cJSON_AddNumberToObject(row, names[i][0], gigabytes / qb__median(all->files[i], ROUNDS));
+        cJSON_AddNumberToObject(row, names[i][1], gigabytes / qb__median(all->codec[i], ROUNDS));
+        cJSON_AddNumberToObject(row, names[i][2], qb__median(all->share[i], ROUNDS));
     }
     cJSON_AddNumberToObject(row, "compression", ratio);
 }
@@ -197,12 +212,12 @@ qb_status qb__bench_packed(const char *folder, qb_array *volume, cJSON *result) 
     for (size_t i = 0; i < sizeof packings / sizeof *packings && status == QB_OK; i++) {
         const packing *how = &packings[i];
         char path[640];
-        double files[2], codec[2], ratio = 0;
+        double ratio = 0;
+        rounds all;
         if (!qb__codec_has(how->codec) || qb_array_count(volume) < how->numbers) continue;
         snprintf(path, sizeof path, "%s/packed.%s", folder, how->container);
-        status = time_alone(how, volume, codec, &ratio);
-        if (status == QB_OK) status = time_files(how, path, volume, files);
-        if (status == QB_OK) add_row(result, how, gigabytes, files, codec, ratio);
+        status = time_rounds(how, path, volume, &all, &ratio);
+        if (status == QB_OK) add_row(result, how, gigabytes, &all, ratio);
     }
     return status;
 }

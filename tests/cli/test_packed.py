@@ -110,6 +110,17 @@ def test_more_chunks_than_a_node_of_the_index_holds(tmp_path):
         np.testing.assert_allclose(f["/exchange/theta"][:], angles, atol=1e-9)
 
 
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_forms_of_the_index(tmp_path, libver):
+    """A tree of version 1 is read by us, other forms by the library; both at edges that cut chunks, of rank 2 and 3."""
+    values = np.random.default_rng(5).integers(0, 60, (41, 23, 29)).astype(np.uint16)
+    for name, data, chunks in (("a", values, (2, 3, 4)), ("b", values[0], (3, 4)), ("c", values, (64, 64, 64))):
+        with h5py.File(tmp_path / "s.h5", "w", libver=libver) as f:
+            f.create_dataset("/exchange/data", data=data, maxshape=(None,) * data.ndim if name == "c" else None, chunks=chunks, compression="gzip", shuffle=name == "a")
+        np.save(tmp_path / "s.npy", data)
+        assert qb_json("compare", tmp_path / "s.h5", tmp_path / "s.npy")["max_abs"] == 0
+
+
 def test_damage(scan, tmp_path):
     out = tmp_path / "v.h5"
     qb("fbp", scan, *FBP, "-o", out, "--compress", "blosc")
@@ -129,14 +140,15 @@ def test_what_does_not_go(scan, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_beside_the_codec_alone(tmp_path, monkeypatch):
+def test_bench_of_the_codec_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     found = qb_json("bench", "io", "--size", "128,128,16")
     rows = [found[f"{kind}_{codec}"] for kind in ("h5",) for codec in CODECS]
     assert all(row["compression"] > 1.5 for row in rows)
     for what, codec in (("write", "packs"), ("read", "unpacks")):
         for row in rows:
-            assert row[f"{what}_share_of_codec"] == pytest.approx(row[f"{what}_gigabytes_per_second"] / row[f"codec_{codec}_gigabytes_per_second"])
+            of_medians = row[f"{what}_gigabytes_per_second"] / row[f"codec_{codec}_gigabytes_per_second"]
+            assert of_medians / 4 < row[f"{what}_share_of_codec"] < of_medians * 4  # the median of the ratios
     assert os.listdir(tmp_path) == []
 
 

@@ -9,15 +9,16 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "io/layer/gather.h"
+#include "io/plain/source.h"
 
 /* Codecs make incompressible data a little longer, but never by this factor. */
-static size_t stored_most(const qb__h5_chunks *chunks) { return chunks->bytes + chunks->bytes / 8 + 4096; }
+size_t qb__h5_chunks_most(const qb__h5_chunks *chunks) { return chunks->bytes + chunks->bytes / 8 + 4096; }
 
 static bool is_packed(const qb__h5_chunks *chunks) { return chunks->codec != QB__CODEC_NONE; }
 
 size_t qb__h5_chunks_memory(const qb__h5_chunks *chunks) {
     enum { OWN = 64 << 10 }; /* memory of the codec itself */
-    return stored_most(chunks) + (is_packed(chunks) ? chunks->bytes + OWN : 0);
+    return qb__h5_chunks_most(chunks) + (is_packed(chunks) ? chunks->bytes + OWN : 0);
 }
 
 /* The filter as one of our codecs; NONE: unknown, or this build lacks the library. */
@@ -43,7 +44,7 @@ static qb__codec_kind codec_of(H5Z_filter_t filter, const unsigned *value, size_
 
 bool qb__h5_chunks_known(hid_t plist, const size_t chunk[3], size_t size, qb__h5_chunks *chunks) {
     unsigned options = 0;
-    *chunks = (qb__h5_chunks){0};
+    *chunks = (qb__h5_chunks){.places = {.fd = -1}};
     int filters = H5Pget_nfilters(plist);
     if (!qb__mul(chunk[0], chunk[1], chunk[2], &chunks->bytes) || !qb__mul(chunks->bytes, size, 1, &chunks->bytes) ||
         chunks->bytes > (size_t)1 << 31)
@@ -89,7 +90,7 @@ static qb_status fetch_locked(const sweep *s, const hsize_t at[3], char *raw, si
     hsize_t stored = 0;
     const hsize_t *place = at + 3 - s->rank;
     if (H5Dget_chunk_storage_size(s->set, place, &stored) < 0) return bad_chunk(s, at, "its size is unknown");
-    if (stored == 0 || stored > stored_most(s->chunks)) return bad_chunk(s, at, "its size makes no sense");
+    if (stored == 0 || stored > qb__h5_chunks_most(s->chunks)) return bad_chunk(s, at, "its size makes no sense");
     *bytes = (size_t)stored;
     if (H5Dread_chunk(s->set, H5P_DEFAULT, place, mask, raw) >= 0) return QB_OK;
     return qb__h5_fail(QB_BAD_INPUT, s->source->path, "a chunk cannot be read");
@@ -98,12 +99,23 @@ static qb_status fetch_locked(const sweep *s, const hsize_t at[3], char *raw, si
 /* Another process reads it. */
 static qb_status fetch_told(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {
     const uint64_t place[3] = {at[0], at[1], at[2]};
-    qb_status status = qb__h5_reader_chunk(s->chunks->reader, place, stored_most(s->chunks), raw, bytes, mask);
+    qb_status status = qb__h5_reader_chunk(s->chunks->reader, place, qb__h5_chunks_most(s->chunks), raw, bytes, mask);
     if (status != QB_OK) return qb__fail_in(status, "%s", s->source->path);
     return *bytes ? QB_OK : bad_chunk(s, at, "its size makes no sense");
 }
 
+static qb_status fetch_placed(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {
+    const size_t *chunk = s->source->chunk;
+    const qb__h5_places *p = &s->chunks->places;
+    const qb__h5_stored *from =
+        &p->stored[(at[0] / chunk[0] * p->down + at[1] / chunk[1]) * p->across + at[2] / chunk[2]];
+    *bytes = from->bytes;
+    *mask = from->mask;
+    return qb__pread_all(p->fd, s->source->path, raw, from->bytes, from->at);
+}
+
 static qb_status fetch(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {
+    if (s->chunks->places.stored) return fetch_placed(s, at, raw, bytes, mask);
     if (s->chunks->reader) return fetch_told(s, at, raw, bytes, mask);
     qb__h5_enter();
     qb_status status = qb__h5_judge(fetch_locked(s, at, raw, bytes, mask), s->source->path);
@@ -165,7 +177,7 @@ static qb_status read_chunk(void *context, size_t piece, size_t worker) {
     const size_t across = piece % s->acrosses, down = piece / s->acrosses % s->downs;
     const hsize_t at[3] = {layer_of(s, piece / s->acrosses / s->downs) * shape[0],
                            (s->region->row0 / shape[1] + down) * shape[1], across * shape[2]};
-    char *raw = s->memory + worker * qb__h5_chunks_memory(chunks), *to = raw + stored_most(chunks);
+    char *raw = s->memory + worker * qb__h5_chunks_memory(chunks), *to = raw + qb__h5_chunks_most(chunks);
     const char *chunk;
     size_t bytes = 0;
     uint32_t mask;

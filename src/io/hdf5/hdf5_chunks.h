@@ -4,6 +4,7 @@
 
 #include "io/codec/codec.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_places.h"
 #include "io/hdf5/hdf5_reader.h"
 
 /* Chunks of a dataset that our own threads unpack, because HDF5 has one lock: it only delivers stored chunks. Supported
@@ -14,12 +15,15 @@ typedef struct qb__h5_chunks {
     bool shuffle;
     int codec_at, shuffle_at; /* index in the list of filters; a chunk may skip filters */
     size_t bytes;             /* bytes of an unpacked chunk */
-    qb__h5_reader *reader;    /* process that reads stored chunks; NULL: the library in this process */
+    qb__h5_places places;     /* if known, chunks are read from the file */
+    qb__h5_reader *reader;    /* else a process reads them; NULL: the library in this process */
 } qb__h5_chunks;
 
 /* True if all of it can be unpacked here. Call it with the lock. `plist` from H5Dget_create_plist, `size` of a number;
  * the numbers must be stored in our format. */
 bool qb__h5_chunks_known(hid_t plist, const size_t chunk[3], size_t size, qb__h5_chunks *chunks);
+/* The most bytes that a stored chunk may have. */
+size_t qb__h5_chunks_most(const qb__h5_chunks *chunks);
 /* Memory per thread while unpacking. */
 size_t qb__h5_chunks_memory(const qb__h5_chunks *chunks);
 /* As a source's read, without the lock; the dataset has rank `rank`, and all its chunks exist. */

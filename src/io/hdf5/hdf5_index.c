@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_packed.h"
+#include "io/hdf5/hdf5_places.h"
 #include "io/publish/paths.h"
 
 enum {
@@ -27,7 +28,7 @@ static void put(unsigned char *to, uint64_t value, int bytes) {
     for (int i = 0; i < bytes; i++) to[i] = (unsigned char)(value >> 8 * i);
 }
 
-static uint64_t get(const unsigned char *from, int bytes) {
+uint64_t qb__h5_word(const unsigned char *from, int bytes) {
     uint64_t value = 0;
     for (int i = bytes; i-- > 0;) value = value << 8 | from[i];
     return value;
@@ -41,8 +42,18 @@ static qb_status unknown(const char *path, const char *what) {
 
 /* ---- the dataset's header ---- */
 
-/* Find the address of the chunks' index. */
-static qb_status find_layout(int fd, const char *path, uint64_t header, uint64_t *at) {
+uint64_t qb__h5_header(hid_t set) {
+#if H5_VERSION_GE(1, 12, 0)
+    H5O_info1_t about;
+    return H5Oget_info1(set, &about) < 0 ? HADDR_UNDEF : about.addr;
+#else
+    H5O_info_t about;
+    return H5Oget_info(set, &about) < 0 ? HADDR_UNDEF : about.addr;
+#endif
+}
+
+/* Find the address of the chunks' index in the header. */
+static qb_status find_layout(int fd, const char *path, uint64_t header, int rank, uint64_t *at) {
     enum { PREFIX = 16, MESSAGE = 8, BYTES_MOST = 1 << 16, BLOCKS_MOST = 8 };
     unsigned char start[PREFIX], *block = NULL;
     uint64_t from = header + PREFIX;
@@ -50,19 +61,19 @@ static qb_status find_layout(int fd, const char *path, uint64_t header, uint64_t
     *at = 0;
     QB__TRY(qb__pread_all(fd, path, start, sizeof start, header));
     QB__TRY(qb__alloc(BYTES_MOST, 1, &block));
-    size_t length = get(start + 8, 4);
+    size_t length = qb__h5_word(start + 8, 4);
     if (start[0] != 1) length = 0;
     for (int n = 0; n < BLOCKS_MOST && length > 0 && length <= BYTES_MOST && !*at; n++) {
         QB__TRY(qb__pread_all(fd, path, block, length, from));
         uint64_t next = 0, next_length = 0;
         for (size_t i = 0; i + MESSAGE <= length;) {
-            const unsigned kind = (unsigned)get(block + i, 2);
-            const size_t bytes = get(block + i + 2, 2);
+            const unsigned kind = (unsigned)qb__h5_word(block + i, 2);
+            const size_t bytes = qb__h5_word(block + i + 2, 2);
             const unsigned char *data = block + i + MESSAGE;
             if (i + MESSAGE + bytes > length) break;
-            if (kind == LAYOUT && bytes >= 11 && data[0] == 3 && data[1] == 2 && data[2] == RANK + 1)
+            if (kind == LAYOUT && bytes >= 11 && data[0] == 3 && data[1] == 2 && data[2] == rank + 1)
                 *at = from + i + MESSAGE + 3;
-            if (kind == MORE && bytes >= 16) next = get(data, 8), next_length = get(data + 8, 8);
+            if (kind == MORE && bytes >= 16) next = qb__h5_word(data, 8), next_length = qb__h5_word(data + 8, 8);
             i += MESSAGE + bytes;
         }
         from = next;
@@ -74,14 +85,13 @@ out:
     return status;
 }
 
-qb_status qb__h5_index_check(int fd, const char *path, uint64_t header) {
+qb_status qb__h5_index_find(int fd, const char *path, uint64_t header, int rank, uint64_t *at) {
     unsigned char block[END_AT + 8];
-    uint64_t at;
     const qb_status status = qb__pread_all(fd, path, block, sizeof block, 0);
     if (status != QB_OK) return status;
     const bool known = memcmp(block, "\x89HDF\r\n\x1a\n", 8) == 0 && block[8] == 0 && block[13] == 8 &&
-                       block[14] == 8 && get(block + 24, 8) == 0;
-    return known ? find_layout(fd, path, header, &at) : unknown(path, "superblocks");
+                       block[14] == 8 && qb__h5_word(block + 24, 8) == 0;
+    return known ? find_layout(fd, path, header, rank, at) : unknown(path, "superblocks");
 }
 
 /* ---- the tree ---- */
@@ -141,7 +151,7 @@ qb_status qb__h5_index_put(int fd, const char *path, uint64_t header, const qb__
     unsigned char word[8];
     size_t nodes = t.chunks, stride = 1;
     int level = 0;
-    qb_status status = find_layout(fd, path, header, &at);
+    qb_status status = find_layout(fd, path, header, RANK, &at);
     do {
         nodes = qb__ceil_div(nodes, CHILDREN);
         t.level[level] = end;

@@ -4,16 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/share.h"
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_places.h"
 #include "io/layer/gather.h"
+#include "io/layer/ordered.h"
 
 /* ---- format ---- */
 
@@ -41,9 +41,13 @@ qb_status qb__h5_packed_plan(const qb_stack *stack, qb__h5_packed *p) {
 
 static size_t numbers_of(const qb__h5_packed *p) { return p->chunk[0] * p->chunk[1] * p->chunk[2]; }
 
+static size_t worker_memory(const qb__h5_packed *p, size_t size) {
+    return qb__round_up((p->shuffle ? 2 : 1) * numbers_of(p) * size, 64);
+}
+
 size_t qb__h5_packed_memory(const qb__h5_packed *p, qb_dtype dtype) {
-    const size_t bytes = numbers_of(p) * qb_dtype_size(dtype);
-    return qb__round_up((p->shuffle ? 2 : 1) * bytes + qb__codec_most(p->codec, bytes), 64);
+    const size_t size = qb_dtype_size(dtype);
+    return worker_memory(p, size) + qb__ordered_memory(qb__codec_most(p->codec, numbers_of(p) * size));
 }
 
 /* Filters that HDF5 may lack: stored as optional, with all parameters that their plug-ins would set. */
@@ -122,77 +126,61 @@ void qb__h5_packed_release(qb__h5_packed *p) {
 
 /* ---- layers ---- */
 
-/* Chunks are placed in order, so that the file does not depend on the threads: each waits for those before it. */
-typedef struct layer {
+/* Some layers, whose chunks are packed together, so that threads wait only at their end. */
+typedef struct layers {
     qb_writer *writer;
     qb__h5_packed *packed;
-    qb__images images;
-    char *memory;         /* per worker */
-    qb__h5_place *places; /* places of the layer's chunks */
-    pthread_mutex_t lock;
-    pthread_cond_t turned;
-    size_t turn;
-    bool failed;
-} layer;
+    qb__images images;    /* of all layers */
+    char *memory;         /* per worker: a chunk, and its shuffled bytes */
+    qb__h5_place *places; /* places of the chunks */
+} layers;
 
-/* False: another thread has failed. */
-static bool take_place(layer *l, size_t piece, size_t bytes) {
-    pthread_mutex_lock(&l->lock);
-    while (l->turn != piece && !l->failed) pthread_cond_wait(&l->turned, &l->lock);
-    const bool good = !l->failed;
-    if (good) {
-        l->places[piece] = (qb__h5_place){l->packed->tail, bytes};
-        l->packed->tail += bytes;
-        l->turn++;
-        pthread_cond_broadcast(&l->turned);
-    }
-    pthread_mutex_unlock(&l->lock);
-    return good;
-}
+static size_t chunks_of_layer(const qb__h5_packed *p) { return p->down * p->across; }
 
-static qb_status give_up(layer *l, qb_status status) {
-    if (status == QB_OK) return status;
-    pthread_mutex_lock(&l->lock);
-    l->failed = true;
-    pthread_cond_broadcast(&l->turned);
-    pthread_mutex_unlock(&l->lock);
-    return status;
-}
-
-static qb_status write_chunk(void *context, size_t piece, size_t worker) {
-    layer *l = context;
+static qb_status pack_chunk(void *context, size_t piece, size_t worker, char *out, size_t *length) {
+    const layers *l = context;
     const qb__h5_packed *p = l->packed;
     const size_t size = l->images.size, numbers = numbers_of(p), bytes = numbers * size;
-    char *chunk = l->memory + worker * qb__h5_packed_memory(p, l->writer->stack.dtype);
-    char *planes = p->shuffle ? chunk + bytes : chunk, *out = planes + bytes;
-    size_t length = 0;
-    qb__gather(&l->images, p->chunk, piece / p->across * p->chunk[1], piece % p->across * p->chunk[2], chunk);
+    const size_t layer = piece / chunks_of_layer(p), down = piece / p->across % p->down, across = piece % p->across;
+    char *chunk = l->memory + worker * worker_memory(p, size), *planes = p->shuffle ? chunk + bytes : chunk;
+    qb__images images = l->images;
+    images.data += layer * p->chunk[0] * images.stride;
+    images.count = qb__smaller(p->chunk[0], images.count - layer * p->chunk[0]);
+    qb__gather(&images, p->chunk, down * p->chunk[1], across * p->chunk[2], chunk);
     if (p->shuffle) qb__planes(chunk, numbers, size, (unsigned char *)planes);
-    qb_status status = qb__codec_pack(p->codec, l->writer->path, size, planes, bytes, out, &length);
-    if (status != QB_OK || !take_place(l, piece, length)) return give_up(l, status);
-    status = qb__pwrite_all(l->writer->fd, l->writer->path, out, length, l->places[piece].at);
-    return give_up(l, status);
+    return qb__codec_pack(p->codec, l->writer->path, size, planes, bytes, out, length);
 }
 
-static qb_status write_chunks(qb_writer *writer, qb__h5_packed *p, size_t number, const char *data, size_t stride) {
-    const size_t *n = writer->stack.shape, chunks = p->down * p->across;
-    const size_t threads = qb__smaller(writer->threads, chunks),
-                 images = qb__smaller(p->chunk[0], n[0] - number * p->chunk[0]);
-    layer l = {writer, p,    {data, stride, images, n[1], n[2], qb_dtype_size(writer->stack.dtype)},
-               NULL,   NULL, .turn = 0};
+static qb_status place_chunk(void *context, size_t piece, size_t length) {
+    const layers *l = context;
+    l->places[piece] = (qb__h5_place){l->packed->tail, length};
+    l->packed->tail += length;
+    return QB_OK;
+}
+
+static qb_status store_chunk(void *context, size_t piece, const char *packed, size_t length) {
+    const layers *l = context;
+    return qb__pwrite_all(l->writer->fd, l->writer->path, packed, length, l->places[piece].at);
+}
+
+/* Layers first..first + count - 1, whose images are `stride` bytes apart. */
+static qb_status write_chunks(qb_writer *writer, qb__h5_packed *p, size_t first, size_t count, const char *data,
+                              size_t stride) {
+    const size_t *n = writer->stack.shape, size = qb_dtype_size(writer->stack.dtype), chunks = chunks_of_layer(p);
+    const size_t images = qb__smaller(count * p->chunk[0], n[0] - first * p->chunk[0]), pieces = count * chunks;
+    const size_t threads = qb__smaller(writer->threads, pieces);
+    layers l = {writer, p, {data, stride, images, n[1], n[2], size}, NULL, NULL};
+    const qb__ordered work = {pieces,     qb__codec_most(p->codec, numbers_of(p) * size), &l, pack_chunk, place_chunk,
+                              store_chunk};
     const uint64_t from = p->tail;
     qb_status status;
-    pthread_mutex_init(&l.lock, NULL);
-    pthread_cond_init(&l.turned, NULL);
-    QB__TRY(qb__alloc(chunks, sizeof *l.places, &l.places));
-    QB__TRY(qb__alloc(threads, qb__h5_packed_memory(p, writer->stack.dtype), &l.memory));
-    QB__TRY(qb__share(threads, chunks, write_chunk, &l));
-    const size_t bytes = chunks * sizeof *l.places;
-    QB__TRY(qb__pwrite_all(p->list, writer->path, l.places, bytes, number * (uint64_t)bytes));
+    QB__TRY(qb__alloc(pieces, sizeof *l.places, &l.places));
+    QB__TRY(qb__alloc(threads, worker_memory(p, size), &l.memory));
+    QB__TRY(qb__pack_in_order(&work, threads));
+    const size_t bytes = pieces * sizeof *l.places;
+    QB__TRY(qb__pwrite_all(p->list, writer->path, l.places, bytes, first * chunks * (uint64_t)sizeof *l.places));
     qb__start_writeback(writer->fd, from, (size_t)(p->tail - from));
 out:
-    pthread_mutex_destroy(&l.lock);
-    pthread_cond_destroy(&l.turned);
     qb__free(l.places);
     qb__free(l.memory);
     return status;
@@ -203,8 +191,8 @@ typedef struct packing {
     qb__h5_packed *packed;
 } packing;
 
-/* `data` NULL: from the spool, which keeps its images until the chunks are on the disk. */
-static qb_status pack_layer(void *context, size_t number, const char *data) {
+/* `data` NULL: one layer from the spool, which keeps its images until the chunks are on the disk. */
+static qb_status pack_layers(void *context, size_t first, size_t count, const char *data) {
     const packing *both = context;
     qb_writer *writer = both->writer;
     qb__h5_packed *p = both->packed;
@@ -212,22 +200,24 @@ static qb_status pack_layer(void *context, size_t number, const char *data) {
     const bool spooled = !data;
     const char *mapped = NULL;
     qb_status status;
-    if (spooled) QB__TRY(qb__spool_map(spool, number, &mapped));
-    QB__TRY(write_chunks(writer, p, number, spooled ? mapped : data, spooled ? qb__spool_stride(spool) : spool->image));
+    if (spooled) QB__TRY(qb__spool_map(spool, first, &mapped));
+    QB__TRY(write_chunks(writer, p, first, count, spooled ? mapped : data,
+                         spooled ? qb__spool_stride(spool) : spool->image));
     if (spooled && (fdatasync(writer->fd) != 0 || fdatasync(p->list) != 0)) {
         status = qb__fail_writing(errno, writer->path);
         goto out;
     }
-    QB__TRY(qb__spool_mark(spool, number, spooled ? QB__SPOOL_FLUSHED : QB__SPOOL_PACKED));
+    for (size_t i = first; i < first + count; i++)
+        QB__TRY(qb__spool_mark(spool, i, spooled ? QB__SPOOL_FLUSHED : QB__SPOOL_PACKED));
 out:
     qb__spool_unmap(spool, mapped);
-    if (status == QB_OK && spooled) qb__spool_drop(spool, number);
+    if (status == QB_OK && spooled) qb__spool_drop(spool, first);
     return status;
 }
 
 qb_status qb__h5_packed_write(qb_writer *writer, qb__h5_packed *p, size_t first, size_t end, const void *data) {
     if (p->joined) return qb__spool_put(&p->spool, first, end, data);
-    return qb__spool_write(&p->spool, writer->written, first, end, data, pack_layer, &(packing){writer, p});
+    return qb__spool_write(&p->spool, writer->written, first, end, data, pack_layers, &(packing){writer, p});
 }
 
 /* Pack the layers of which this process had only some images. */
@@ -236,7 +226,7 @@ qb_status qb__h5_packed_finish(qb_writer *writer, qb__h5_packed *p) {
     for (size_t i = 0; i < p->spool.layers && status == QB_OK; i++) {
         qb__layer_state state;
         status = qb__spool_state(&p->spool, i, &state);
-        if (status == QB_OK && state == QB__SPOOL_OPEN) status = pack_layer(&(packing){writer, p}, i, NULL);
+        if (status == QB_OK && state == QB__SPOOL_OPEN) status = pack_layers(&(packing){writer, p}, i, 1, NULL);
     }
     return status;
 }
@@ -247,23 +237,13 @@ static hid_t open_set(const qb_writer *writer, hid_t *file) {
     return *file < 0 ? *file : H5Dopen2(*file, "/exchange/data", H5P_DEFAULT);
 }
 
-static uint64_t header_of(hid_t set) {
-#if H5_VERSION_GE(1, 12, 0)
-    H5O_info1_t about;
-    return H5Oget_info1(set, &about) < 0 ? HADDR_UNDEF : about.addr;
-#else
-    H5O_info_t about;
-    return H5Oget_info(set, &about) < 0 ? HADDR_UNDEF : about.addr;
-#endif
-}
-
 qb_status qb__h5_packed_header(const qb_writer *writer, uint64_t *header, uint64_t *chunks) {
     hid_t file;
     hsize_t count = 0;
     qb_status status = QB_OK;
     qb__h5_enter();
     const hid_t set = open_set(writer, &file), space = set < 0 ? set : H5Dget_space(set);
-    *header = set < 0 ? HADDR_UNDEF : header_of(set);
+    *header = set < 0 ? HADDR_UNDEF : qb__h5_header(set);
     if (*header == HADDR_UNDEF || H5Dget_num_chunks(set, space, &count) < 0)
         status = qb__h5_fail(QB_IO, writer->path, "it cannot be read back");
     if (space >= 0) H5Sclose(space);

@@ -52,7 +52,5 @@ size_t qb__h5_packed_memory(const qb__h5_packed *packed, qb_dtype dtype);
 
 /* hdf5_index.c: give the dataset its chunks, whose positions are in `list` in order. */
 qb_status qb__h5_index_put(int fd, const char *path, uint64_t header, const qb__h5_packed *packed);
-/* True if the dataset has the form that the index needs. `header`: position of its header. */
-qb_status qb__h5_index_check(int fd, const char *path, uint64_t header);
 
 #endif

@@ -153,6 +153,7 @@ static qb_status read_h5(qb__source *source, const qb__region *region, void *out
 
 static void release_h5(qb__source *source) {
     h5_source *h5 = (h5_source *)source;
+    qb__h5_places_release(&h5->chunks.places);
     qb__h5_reader_close(h5->reader);
     qb__h5_enter();
     if (h5->type > 0) H5Tclose(h5->type);
@@ -276,12 +277,16 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         /* Unwritten values are the fill value, which HDF5 knows. */
         h5->ours = known && !missing;
         if (known && missing) QB__TRY(qb__h5_check_filters(h5->set, plist, label));
-        if (h5->ours) h5->chunks.reader = h5->reader;
+        if (h5->ours) {
+            h5->chunks.reader = h5->reader;
+            qb__h5_places_find(h5->set, h5->rank, shape, chunk, qb__h5_chunks_most(&h5->chunks), &h5->chunks.places);
+        }
         cache = index_memory(there) + (h5->ours ? 0 : chunk_memory(chunk, size));
         each = h5->ours ? qb__h5_chunks_memory(&h5->chunks) : 0;
     }
     QB__TRY(open_h5(h5, label, source));
     if (h5->reader) cache = 0; /* the other process has it */
+    if (h5->chunks.places.stored) cache += (size_t)there * sizeof *h5->chunks.places.stored;
     (*source)->cache = cache;
     (*source)->cache_each = each;
     if (missing)
@@ -296,6 +301,7 @@ out:
             (*source)->holes = h5->base.holes;
         else
             qb__free(h5->base.holes);
+        qb__h5_places_release(&h5->chunks.places);
         if (h5->type > 0) H5Tclose(h5->type);
         if (h5->set > 0) H5Dclose(h5->set);
         qb__h5_reader_close(h5->reader);
@@ -325,7 +331,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     char label[1024];
     *source = NULL;
     snprintf(label, sizeof label, "%s:%s", name, path);
-    h5_source h5 = {0};
+    h5_source h5 = {.chunks.places.fd = -1};
     if (!qb__h5_exists(file, path)) return qb__fail(QB_NOT_FOUND, "%s is not there", label);
     if (!qb__h5_shape(file, path, &h5.rank, h5.base.shape) || h5.rank < 2)
         return qb__h5_refuse_shape(file, path, label);

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_own.h"
+#include "io/hdf5/hdf5_places.h"
 #include "io/publish/staging.h"
 #include "io/writer.h"
 #include "quickbeam/geometry.h"
@@ -97,10 +98,10 @@ static qb_status find_data(qb_writer *writer) {
 
 /* Check before any image is computed that the chunk index can be added at the end. */
 static qb_status check_packed(qb_writer *writer) {
-    uint64_t header, chunks;
+    uint64_t header, chunks, at;
     const qb_status status = qb__h5_packed_header(writer, &header, &chunks);
     if (status != QB_OK) return status;
-    return qb__h5_index_check(writer->fd, writer->path, header);
+    return qb__h5_index_find(writer->fd, writer->path, header, 3, &at);
 }
 
 /* HDF5 creates the file and tells the data offset. Then the file is closed, and the images are written with pwrite. */

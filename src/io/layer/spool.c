@@ -83,27 +83,48 @@ void qb__spool_drop(const qb__spool *s, size_t layer) {
 
 static bool has(const unsigned char *bits, size_t image) { return bits[image / 8] >> image % 8 & 1; }
 
-static qb_status write_layer(const qb__spool *s, const unsigned char *written, size_t layer, size_t first, size_t end,
-                             const char *data, qb__spool_pack *pack, void *context) {
+/* Images from..to - 1 are one layer, which this write has in part: `data` are its images a..b - 1. */
+static qb_status write_part(const qb__spool *s, const unsigned char *written, size_t layer, size_t a, size_t b,
+                            const char *data, qb__spool_pack *pack, void *context) {
     const size_t from = layer * s->thick, to = qb__smaller(from + s->thick, s->images);
-    const size_t a = qb__larger(first, from), b = qb__smaller(end, to);
-    const char *images = data + (a - first) * s->image;
-    qb__layer_state state;
     bool whole = true;
-    qb_status status = qb__spool_state(s, layer, &state);
-    /* The spool of a stopped run must have the same numbers. */
-    if (status != QB_OK || state != QB__SPOOL_OPEN) return status;
-    if (a == from && b == to) return pack(context, layer, images);
-    status = qb__spool_put(s, a, b, images);
+    const qb_status status = qb__spool_put(s, a, b, data);
     for (size_t i = from; i < to && whole; i++) whole = (i >= a && i < b) || has(written, i);
-    return status == QB_OK && whole ? pack(context, layer, NULL) : status;
+    return status == QB_OK && whole ? pack(context, layer, 1, NULL) : status;
+}
+
+static size_t end_of(const qb__spool *s, size_t layer) { return qb__smaller((layer + 1) * s->thick, s->images); }
+
+/* Whether a layer is still to be packed. The spool of a stopped run must have the same numbers. */
+static qb_status is_open(const qb__spool *s, size_t layer, bool *open) {
+    qb__layer_state state;
+    const qb_status status = qb__spool_state(s, layer, &state);
+    *open = status == QB_OK && state == QB__SPOOL_OPEN;
+    return status;
 }
 
 qb_status qb__spool_write(const qb__spool *s, const unsigned char *written, size_t first, size_t end, const void *data,
                           qb__spool_pack *pack, void *context) {
+    enum { AT_ONCE = 16 }; /* layers: those before go to the disk meanwhile */
     qb_status status = QB_OK;
-    for (size_t layer = first / s->thick; layer * s->thick < end && status == QB_OK; layer++)
-        status = write_layer(s, written, layer, first, end, data, pack, context);
+    for (size_t at = first, next; at < end && status == QB_OK; at = next) {
+        const char *images = (const char *)data + (at - first) * s->image;
+        const size_t layer = at / s->thick;
+        size_t count = 0;
+        bool open;
+        next = qb__smaller(end, end_of(s, layer));
+        status = is_open(s, layer, &open);
+        if (status != QB_OK || !open) continue;
+        if (at > layer * s->thick || next < end_of(s, layer)) {
+            status = write_part(s, written, layer, at, next, images, pack, context);
+            continue;
+        }
+        while (status == QB_OK && open && ++count < AT_ONCE && next < end && end_of(s, layer + count) <= end) {
+            status = is_open(s, layer + count, &open);
+            if (open) next = end_of(s, layer + count);
+        }
+        if (status == QB_OK) status = pack(context, layer, count, images);
+    }
     return status;
 }
 

@@ -40,9 +40,9 @@ void qb__spool_unmap(const qb__spool *spool, const char *images);
 /* Free their space on the disk, if the file system can do that. */
 void qb__spool_drop(const qb__spool *spool, size_t layer);
 
-/* Write images first..end-1 of `data`. Each layer that is complete then is packed by `pack`: from `data` if one write
- * has all of it, else from the spool (NULL). `written`: a bit for each image of earlier writes. */
-typedef qb_status qb__spool_pack(void *context, size_t layer, const char *data);
+/* Write images first..end-1 of `data`. Layers that are complete then are packed by `pack`: several at once from `data`
+ * if this write has all of them, else one from the spool (NULL). `written`: a bit for each image of earlier writes. */
+typedef qb_status qb__spool_pack(void *context, size_t layer, size_t layers, const char *data);
 qb_status qb__spool_write(const qb__spool *spool, const unsigned char *written, size_t first, size_t end,
                           const void *data, qb__spool_pack *pack, void *context);
 /* After a crash, chunks may be missing that were packed but not recorded in `images` (a bit each): such layers are

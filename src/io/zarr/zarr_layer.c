@@ -2,6 +2,8 @@
 /* A layer of an array: all files with the same number along z. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,8 +13,19 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "io/layer/gather.h"
+#include "io/layer/ordered.h"
 #include "io/publish/paths.h"
 #include "io/zarr/zarr.h"
+
+enum { NAME = 4096 };
+
+/* A file that is being written. */
+typedef struct output {
+    int fd; /* -1: not opened yet, or closed */
+    uint64_t tail;
+    size_t left; /* chunks that are not stored yet */
+    char *index; /* for each chunk where it begins and how long it is */
+} output;
 
 typedef struct layer {
     const qb__zarr_array *array;
@@ -20,47 +33,36 @@ typedef struct layer {
     size_t number;
     qb__images images;
     size_t across; /* number of files along x */
-    char *memory;
+    char *memory;  /* per worker: a chunk */
+    output *files;
+    pthread_mutex_t lock; /* of `left` */
 } layer;
 
 static size_t most(const qb__zarr_array *a) { return qb__codec_most(a->codec, qb__zarr_bytes(a)); }
 
-size_t qb__zarr_layer_memory(const qb__zarr_array *a) {
-    return qb__zarr_bytes(a) + most(a) + (a->sharded ? qb__zarr_chunks(a) * 16 + 8 : 0) + 64;
-}
+size_t qb__zarr_layer_memory(const qb__zarr_array *a) { return qb__zarr_bytes(a) + qb__ordered_memory(most(a)); }
+
+static size_t index_bytes(const qb__zarr_array *a) { return a->sharded ? qb__zarr_chunks(a) * 16 + 4 : 0; }
 
 static void put_word(char *to, uint64_t value, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) to[i] = (char)(value >> 8 * i);
 }
 
-/* Write a file: its chunks one after the other, then for each chunk where it begins and how long it is. */
-static qb_status put_file(const layer *l, int fd, size_t down, size_t across, char *memory) {
+/* Packs a chunk; its length is 0 if it lies outside the array. */
+static qb_status pack_chunk(void *context, size_t piece, size_t worker, char *out, size_t *length) {
+    const layer *l = context;
     const qb__zarr_array *a = l->array;
     const size_t bytes = qb__zarr_bytes(a), chunks = qb__zarr_chunks(a), wide = a->file[2] / a->chunk[2];
-    char *packed = memory + bytes, *index = packed + most(a);
-    uint64_t at = 0;
-    qb_status status = QB_OK;
-    for (size_t i = 0; i < chunks && status == QB_OK; i++) {
-        const size_t row = down * a->file[1] + i / wide * a->chunk[1],
-                     column = across * a->file[2] + i % wide * a->chunk[2];
-        size_t length = 0;
-        const bool outside = row >= a->shape[1] || column >= a->shape[2];
-        if (!outside) {
-            qb__gather(&l->images, a->chunk, row, column, memory);
-            const char *from = a->codec == QB__CODEC_NONE ? memory : packed;
-            length = bytes;
-            if (a->codec != QB__CODEC_NONE)
-                status = qb__codec_pack(a->codec, l->path, qb_dtype_size(a->dtype), memory, bytes, packed, &length);
-            if (status == QB_OK) status = qb__pwrite_all(fd, l->path, from, length, at);
-        }
-        if (!a->sharded) continue;
-        put_word(index + 16 * i, outside ? UINT64_MAX : at, 8);
-        put_word(index + 16 * i + 8, outside ? UINT64_MAX : length, 8);
-        at += length;
-    }
-    if (status != QB_OK || !a->sharded) return status;
-    put_word(index + 16 * chunks, qb__crc32c(index, 16 * chunks), 4);
-    return qb__pwrite_all(fd, l->path, index, 16 * chunks + 4, at);
+    const size_t file = piece / chunks, chunk = piece % chunks;
+    const size_t row = file / l->across * a->file[1] + chunk / wide * a->chunk[1],
+                 column = file % l->across * a->file[2] + chunk % wide * a->chunk[2];
+    const bool packed = a->codec != QB__CODEC_NONE;
+    char *memory = packed ? l->memory + worker * bytes : out;
+    *length = 0;
+    if (row >= a->shape[1] || column >= a->shape[2]) return QB_OK;
+    qb__gather(&l->images, a->chunk, row, column, memory);
+    *length = bytes;
+    return packed ? qb__codec_pack(a->codec, l->path, qb_dtype_size(a->dtype), memory, bytes, out, length) : QB_OK;
 }
 
 /* Make all folders of a file's name. */
@@ -75,25 +77,85 @@ static qb_status make_folders(const char *name, size_t from, const char *path) {
     return QB_OK;
 }
 
-/* Write a file under a temporary name, which is renamed when it is complete. If the process dies before, the file is
- * removed when the writer finishes. */
-static qb_status write_file(void *context, size_t piece, size_t worker) {
-    const layer *l = context;
-    const size_t at[3] = {l->number, piece / l->across, piece % l->across};
-    char name[4096], fresh[4096 + 64];
-    qb__zarr_name(l->array, l->folder, at, name, sizeof name);
-    snprintf(fresh, sizeof fresh, "%s/" QB__ZARR_FRESH "%ld-%zu-%zu-%zu", l->folder, (long)getpid(), at[0], at[1],
+static void name_file(const layer *l, size_t file, char name[NAME], char fresh[NAME]) {
+    const size_t at[3] = {l->number, file / l->across, file % l->across};
+    qb__zarr_name(l->array, l->folder, at, name, NAME);
+    snprintf(fresh, NAME, "%.*s/" QB__ZARR_FRESH "%ld-%zu-%zu-%zu", NAME - 100, l->folder, (long)getpid(), at[0], at[1],
              at[2]);
-    qb_status status = make_folders(name, strlen(l->folder), l->path);
+}
+
+/* A file has a temporary name until it is complete. If the process dies before, the file is removed when the writer
+ * finishes. */
+static qb_status open_file(layer *l, size_t file) {
+    output *f = &l->files[file];
+    char name[NAME], fresh[NAME];
+    name_file(l, file, name, fresh);
+    const qb_status status = make_folders(name, strlen(l->folder), l->path);
     if (status != QB_OK) return status;
-    const int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return qb__fail_errno(errno, "creating", l->path);
-    status = put_file(l, fd, at[1], at[2], l->memory + worker * qb__zarr_layer_memory(l->array));
+    f->fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (f->fd < 0) return qb__fail_errno(errno, "creating", l->path);
+    f->left = qb__zarr_chunks(l->array);
+    return QB_OK;
+}
+
+static qb_status close_file(layer *l, size_t file) {
+    output *f = &l->files[file];
+    const size_t bytes = index_bytes(l->array);
+    char name[NAME], fresh[NAME];
+    qb_status status = QB_OK;
+    name_file(l, file, name, fresh);
+    if (bytes) put_word(f->index + bytes - 4, qb__crc32c(f->index, bytes - 4), 4);
+    if (bytes) status = qb__pwrite_all(f->fd, l->path, f->index, bytes, f->tail);
     if (status == QB_OK && rename(fresh, name) != 0) status = qb__fail_errno(errno, "writing", l->path);
-    if (status == QB_OK) qb__start_writeback(fd, 0, 0);
-    if (close(fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", l->path);
+    if (status == QB_OK) qb__start_writeback(f->fd, 0, 0);
+    if (close(f->fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", l->path);
+    f->fd = -1;
     if (status != QB_OK) unlink(fresh);
     return status;
+}
+
+/* After a failure: files that are not complete. */
+static void remove_files(layer *l, size_t files) {
+    char name[NAME], fresh[NAME];
+    for (size_t i = 0; i < files; i++) {
+        if (l->files[i].fd < 0) continue;
+        name_file(l, i, name, fresh);
+        close(l->files[i].fd);
+        unlink(fresh);
+    }
+}
+
+/* The chunks of a file follow each other. */
+static qb_status place_chunk(void *context, size_t piece, size_t length) {
+    layer *l = context;
+    const size_t chunks = qb__zarr_chunks(l->array), chunk = piece % chunks;
+    output *f = &l->files[piece / chunks];
+    const qb_status status = chunk == 0 ? open_file(l, piece / chunks) : QB_OK;
+    if (status != QB_OK || !l->array->sharded) return status;
+    put_word(f->index + 16 * chunk, length ? f->tail : UINT64_MAX, 8);
+    put_word(f->index + 16 * chunk + 8, length ? length : UINT64_MAX, 8);
+    f->tail += length;
+    return QB_OK;
+}
+
+static uint64_t start_of(const layer *l, size_t file, size_t chunk) {
+    uint64_t at = 0;
+    for (size_t i = 8; l->array->sharded && i-- > 0;)
+        at = at << 8 | (unsigned char)l->files[file].index[16 * chunk + i];
+    return at;
+}
+
+static qb_status store_chunk(void *context, size_t piece, const char *packed, size_t length) {
+    layer *l = context;
+    const size_t chunks = qb__zarr_chunks(l->array), file = piece / chunks;
+    output *f = &l->files[file];
+    const qb_status status =
+        length ? qb__pwrite_all(f->fd, l->path, packed, length, start_of(l, file, piece % chunks)) : QB_OK;
+    if (status != QB_OK) return status;
+    pthread_mutex_lock(&l->lock);
+    const bool whole = --f->left == 0;
+    pthread_mutex_unlock(&l->lock);
+    return whole ? close_file(l, file) : QB_OK;
 }
 
 static size_t files_across(const qb__zarr_array *a) { return qb__ceil_div(a->shape[2], a->file[2]); }
@@ -119,12 +181,28 @@ qb_status qb__zarr_sync_layer(const qb__zarr_array *a, const char *folder, const
 qb_status qb__zarr_put_layer(const qb__zarr_array *a, const char *folder, const char *path, size_t number,
                              const void *data, size_t stride, size_t threads) {
     const size_t count = qb__smaller(a->file[0], a->shape[0] - number * a->file[0]);
-    const qb__images images = {data, stride, count, a->shape[1], a->shape[2], qb_dtype_size(a->dtype)};
-    layer l = {a, folder, path, number, images, files_across(a), NULL};
-    const size_t files = l.across * qb__ceil_div(a->shape[1], a->file[1]);
-    threads = qb__smaller(threads, files);
-    qb_status status = qb__alloc(threads, qb__zarr_layer_memory(a), &l.memory);
-    if (status == QB_OK) status = qb__share(threads, files, write_file, &l);
+    const size_t files = files_across(a) * qb__ceil_div(a->shape[1], a->file[1]);
+    layer l = {.array = a,
+               .folder = folder,
+               .path = path,
+               .number = number,
+               .images = {data, stride, count, a->shape[1], a->shape[2], qb_dtype_size(a->dtype)},
+               .across = files_across(a)};
+    const qb__ordered work = {files * qb__zarr_chunks(a), most(a), &l, pack_chunk, place_chunk, store_chunk};
+    char *indices = NULL;
+    qb_status status;
+    threads = qb__smaller(threads, work.pieces);
+    pthread_mutex_init(&l.lock, NULL);
+    QB__TRY(qb__alloc(files, sizeof *l.files, &l.files));
+    QB__TRY(qb__alloc(files, index_bytes(a) + 1, &indices));
+    for (size_t i = 0; i < files; i++) l.files[i] = (output){.fd = -1, .index = indices + i * index_bytes(a)};
+    QB__TRY(qb__alloc(threads, qb__zarr_bytes(a), &l.memory));
+    status = qb__pack_in_order(&work, threads);
+    if (status != QB_OK) remove_files(&l, files);
+out:
+    pthread_mutex_destroy(&l.lock);
+    qb__free(l.files);
+    qb__free(indices);
     qb__free(l.memory);
     return status;
 }

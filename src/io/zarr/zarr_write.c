@@ -197,8 +197,7 @@ out:
 }
 
 /* Compresses a layer, and then each layer of the next levels that it completes. */
-static qb_status pack(void *context, size_t layer, const char *data) {
-    const qb_writer *writer = context;
+static qb_status pack_one(const qb_writer *writer, size_t layer, const char *data) {
     const zarr_writer *z = writer->own;
     qb_status status = pack_layer(writer, 0, layer, data);
     for (int level = 1; status == QB_OK && level < z->levels; level++, layer /= 2) {
@@ -208,6 +207,16 @@ static qb_status pack(void *context, size_t layer, const char *data) {
         if (status != QB_OK || !whole || packed) break;
         status = pack_layer(writer, level, layer / 2, NULL);
     }
+    return status;
+}
+
+static qb_status pack(void *context, size_t first, size_t count, const char *data) {
+    const qb_writer *writer = context;
+    const zarr_writer *z = writer->own;
+    const qb__spool *spool = &z->spool[0];
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < count && status == QB_OK; i++)
+        status = pack_one(writer, first + i, data ? data + i * spool->thick * spool->image : NULL);
     return status;
 }
 

@@ -25,7 +25,6 @@ struct qb_tool_sweep {
     size_t nx, ny;     /* 0: not known yet */
     bool lost, unlike; /* no memory for the image; the image of this job has another size */
     double low, high;  /* range of values of integer files */
-    double column;     /* column of the axis; NAN: unknown */
     qb__contact_sheet *sheet;
     qb__publication *set;
     const char *folder; /* the staging folder; it gets its final name at the end */
@@ -53,7 +52,7 @@ qb_status qb_tool_sweep_create(const qb_tool_sweep_plan *plan, const qb_env *env
     qb_status status;
     *out = NULL;
     QB__TRY(qb__alloc(1, sizeof *s, &s));
-    *s = (qb_tool_sweep){.plan = *plan, .env = env, .report = cJSON_CreateObject(), .column = NAN};
+    *s = (qb_tool_sweep){.plan = *plan, .env = env, .report = cJSON_CreateObject()};
     *out = s;
     cJSON_AddStringToObject(s->report, "kind", "sweep");
     cJSON_AddStringToObject(s->report, "option", plan->option);
@@ -176,16 +175,14 @@ static qb_status add_row(qb_tool_sweep *s, double zero) {
     return status;
 }
 
-qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env) {
+qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env, const char **report) {
     const qb__decision *decision = &((const qb__reconstruction *)job)->decision;
     char label[LABEL_ROOM];
     qb_status status;
     if (!s->set) QB__TRY(qb__publication_create(s->env, &s->set));
     if (!s->folder) QB__TRY(qb__publication_folder(s->set, s->plan.output->output, NULL, &s->folder));
-    QB__TRY(qb_job_run(job, env, NULL));
+    QB__TRY(qb_job_run(job, env, report));
     QB__TRY(check_image(s));
-    const cJSON *column = cJSON_GetObjectItem(job->report, "column");
-    s->column = column ? column->valuedouble : NAN;
     find_range(s);
     snprintf(label, sizeof label, "%s %s", s->plan.option, s->plan.values[s->done]);
     cJSON *which = cJSON_AddObjectToObject(job->report, "sweep");
@@ -199,8 +196,6 @@ qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env) {
 out:
     return status;
 }
-
-double qb_tool_sweep_column(const qb_tool_sweep *s) { return s->column; }
 
 /* ---- the end ---- */
 

@@ -25,10 +25,8 @@ QB_API qb_status qb_tool_sweep_create(const qb_tool_sweep_plan *plan, const qb_e
 QB_API qb_output_options qb_tool_sweep_output(qb_tool_sweep *sweep);
 /* QB_BAD_ARGUMENT if a file of the sweep would replace one that the job reads. */
 QB_API qb_status qb_tool_sweep_check(const qb_tool_sweep *sweep, const qb_job *job);
-/* Run the job of the next value, with this env, and write its middle slice. */
-QB_API qb_status qb_tool_sweep_add(qb_tool_sweep *sweep, qb_job *job, const qb_env *env);
-/* The column of the axis in the last job, if it was found or given; else NAN. */
-QB_API double qb_tool_sweep_column(const qb_tool_sweep *sweep);
+/* Run the job of the next value, with this env, and write its middle slice. `report` may be NULL, as for qb_job_run. */
+QB_API qb_status qb_tool_sweep_add(qb_tool_sweep *sweep, qb_job *job, const qb_env *env, const char **report);
 /* Write the contact sheet and publish all files. *report is a JSON object; release it with qb_text_free. */
 QB_API qb_status qb_tool_sweep_finish(qb_tool_sweep *sweep, char **report);
 QB_API void qb_tool_sweep_destroy(qb_tool_sweep *sweep); /* NULL-safe; removes files that are not published */

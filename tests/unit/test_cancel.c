@@ -74,7 +74,7 @@ static void sweeps(void **state) {
         const qb_fbp_options fbp = {.center = values[i]};
         qb_job *job;
         assert_ok(qb_fbp_plan(scan, NULL, &fbp, &none, NULL, &env, &job));
-        status = qb_tool_sweep_add(sweep, job, &env);
+        status = qb_tool_sweep_add(sweep, job, &env, NULL);
         qb_job_destroy(job);
     }
     assert_int_equal(status, QB_CANCELLED);

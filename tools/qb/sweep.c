@@ -136,10 +136,9 @@ void sweep_keep(cli *c, qb_scan *scan) {
 }
 
 /* Keeps the axis that the first job found for the other jobs, unless the option of the sweep can move the axis. */
-static qb_status keep_axis(cli *c, const sweep *s) {
+static qb_status keep_axis(cli *c, const sweep *s, double column) {
     void *target;
     char text[64];
-    const double column = qb_tool_sweep_column(s->slices);
     const qb_param *search = find_row(c, "search", 0, &target);
     if (search && *(char **)((char *)target + search->offset)) return QB_OK;
     const qb_param *row = find_row(c, "center", 0, &target);
@@ -253,8 +252,13 @@ qb_status sweep_job(cli *c, qb_job *job, bool parallel) {
     sweep *s = c->sweep;
     if (s->looking) return look(c, s, job, parallel);
     if (c->options.run.dry_run) return show_sweep_plan(c, s, job);
-    const qb_status status = qb_tool_sweep_add(s->slices, job, &c->env);
-    return status == QB_OK ? keep_axis(c, s) : status;
+    const char *report;
+    const qb_status status = qb_tool_sweep_add(s->slices, job, &c->env, &report);
+    if (status != QB_OK) return status;
+    cJSON *root = cJSON_Parse(report);
+    const double column = cJSON_GetNumberValue(cJSON_GetObjectItem(root, "column")); /* NAN: there is none */
+    cJSON_Delete(root);
+    return keep_axis(c, s, column);
 }
 
 void sweep_print_plan(const cJSON *about, FILE *out) {

@@ -8,6 +8,8 @@ The objects in build/ show the same of calls: a function calls only functions of
 call each other in a circle, and a function that only its own source uses is static. A row of a table that names a function is
 no call. This is left out where an object is missing or older than its source; --calls makes that an error.
 
+Interfaces stay thin: structs of FIELDS have at most so many. recon/ reads no JSON that the library itself has made.
+
 The structs of a job (JOB) are written by at most three files each: only these assign to their fields. A struct within one
 counts by itself; of decisions the files of each method.
 
@@ -22,8 +24,9 @@ FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4
 root = pathlib.Path(__file__).resolve().parent.parent
 GUESTS = {"plugins": {"bench/rabbitct_engine.h"},
           "tools": {"bench/bench_options.h", "io/hdf5/hdf5_guard.h", "planner/cluster_plan.h", "recon/sweep.h", "recon/fbp/fbp_planes.h", "recon/plane.h", "prep/frames.h", "prep/pictures.h", "center/center_curve.h"}}  # qb_tool_...: exported, but for qb alone
-JOB = ("qb_job qb__reconstruction qb__candidate qb__pick qb__share qb__fbp qb__fbp_reader qb__fbp_devices qb__fdk qb__iterative "
+JOB = ("qb_scan qb_job qb__reconstruction qb__candidate qb__pick qb__share qb__fbp qb__fbp_reader qb__fbp_devices qb__fdk qb__iterative "
        "qb__projection qb__mbir qb__mbir_images qb__mbir_levels qb__mbir_terms qb__mbir_flat qb__mbir_measured qb__decision").split()
+FIELDS = {"recon/engine.h qb__engine": 13, "recon/method.h qb__method": 16, "geometry/partition.h qb__cut": 11}
 include = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 bad = 0
 
@@ -128,19 +131,34 @@ def check_writers():
     for struct in JOB:
         if not re.search(rf"\}} {struct};|struct {struct} \{{", headers):
             complain("src", f"{struct} is no struct any more: take it out of JOB")
-        member = set(re.findall(rf"^    {struct} (\w+);", headers, re.M))
+        # a correction that reads its own copy of the scan is the one writer of that copy
+        member = set() if struct == "qb_scan" else set(re.findall(rf"^    {struct} (\w+);", headers, re.M))
         writers = set()
         for file, body in bodies:
             names = [rf"\b{n}->" for n in re.findall(rf"(?<!const )\b{struct} \*(?:const )?(\w+)", body)]
             names += [rf"\b{n}\." for n in re.findall(rf"(?<!const )\b{struct} (\w+)", body)]
             names += [rf"(?:->|\.){n}\." for n in member]
             field = rf"(?:{'|'.join(names)})\w+"
-            if names and re.search(rf"{field}\s*(?:[-+*/|&]?=(?!=)|\+\+|--)|(?:\+\+|--){field}", body):
+            if names and re.search(rf"{field}(?:\[[^]=]*\])*\s*(?:[-+*/|&]?=(?!=)|\+\+|--)|(?:\+\+|--){field}", body):
                 writers.add(file)
         rooms = {str(pathlib.Path(w).parent) for w in writers} if struct == "qb__decision" else {"src"}
         for here in ([w for w in sorted(writers) if w.startswith(f"{room}/")] for room in rooms):
             if len(here) > 3:
                 complain(struct, f"is written by {len(here)} files, three at most: " + " ".join(here))
+
+
+def check_interfaces():
+    for name, most in FIELDS.items():
+        file, struct = name.split()
+        text = re.sub(r"/\*.*?\*/", "", (root / "src" / file).read_text(), flags=re.S)
+        body = re.search(rf"typedef struct {struct} \{{\n(.*?)^\}} {struct};", text, re.M | re.S)
+        statements = [re.sub(r"\([^*][^()]*\)", "", s) for s in body.group(1).split(";")[:-1]]  # without parameters of functions
+        count = sum(1 + s.count(",") for s in statements)
+        if count > most:
+            complain(root / "src" / file, f"{struct} has {count} fields, {most} at most")
+    for file in files("src/recon"):
+        if re.search(r"cJSON_GetObjectItem", file.read_text()):
+            complain(file, "reads JSON: what the library knows stands in structs, such as qb__job_facts")
 
 
 def objects():
@@ -201,6 +219,7 @@ check_floors()
 check_guests()
 check_circles()
 check_writers()
+check_interfaces()
 check_calls("--calls" in sys.argv[1:])
 print(f"floors: {bad} wrong includes, calls, circles or writers")
 sys.exit(bad != 0)

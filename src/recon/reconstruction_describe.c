@@ -42,7 +42,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
         cJSON_AddStringToObject(plan, "flat_fields", r->task.scan->info.flats_how);
     qb__facts_print(&r->pick.facts, cut->need.device, plan);
     describe_angles(r, plan);
-    if (r->task.scan && (r->task.scan->findings || r->task.scan->info.masked))
+    if (r->task.scan && (r->task.scan->found.count || r->task.scan->info.masked))
         qb__scan_add_findings(r->task.scan, plan);
     cJSON_AddNumberToObject(plan, "threads", r->task.threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);

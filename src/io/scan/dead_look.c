@@ -31,6 +31,7 @@ static const float NO_BEAM = 0.02f;
 
 typedef struct dead_look {
     qb_scan *scan;
+    unsigned char *marks; /* [row][column] enum qb_pixel: pixels found are added */
     size_t row0, rows;
     char *first, *raw;    /* [rows][columns] of the first view and of another view */
     unsigned char *state; /* [rows][columns]: DARK while it has no beam in any view, SAME while it has one value */
@@ -92,7 +93,7 @@ static bool is_air_of_transmissions(const dead_look *l, size_t pixel) {
 }
 
 static bool is_part(const dead_look *l, size_t pixel, unsigned char which) {
-    return l->state[pixel] & which && !l->scan->unmeasured[l->row0 * l->scan->info.columns + pixel];
+    return l->state[pixel] & which && !l->marks[l->row0 * l->scan->info.columns + pixel];
 }
 
 /* End of the run of pixels from `start` on that belong to a part of that kind. */
@@ -201,7 +202,7 @@ static size_t find(dead_look *l, size_t views) {
 static void keep_found(dead_look *l) {
     const size_t columns = l->scan->info.columns;
     for (size_t i = 0; i < l->rows * columns; i++)
-        if (l->found[i]) l->scan->unmeasured[l->row0 * columns + i] = QB_PIXEL_STUCK;
+        if (l->found[i]) l->marks[l->row0 * columns + i] = QB_PIXEL_STUCK;
 }
 
 static qb_status look_at_block(dead_look *l) {
@@ -229,16 +230,20 @@ out:
 
 /* ---- results ---- */
 
-static qb_status tell(qb_scan *scan, const unsigned char *before, size_t count) {
+static qb_status tell(const dead_look *l, const unsigned char *before) {
+    qb_scan *scan = l->scan;
     const size_t rows = scan->info.rows, columns = scan->info.columns;
-    qb__finding finding = {
-        .code = QB__CODE("dead-part"), .what = "pixels", .count = count, .of = rows * columns, .done = "not measured"};
+    qb__finding finding = {.code = QB__CODE("dead-part"),
+                           .what = "pixels",
+                           .count = l->count,
+                           .of = rows * columns,
+                           .done = "not measured"};
     char in_rows[80];
     bool *list;
     const qb_status status = qb__alloc(rows + columns, sizeof *list, &list);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < rows * columns; i++)
-        if (scan->unmeasured[i] && !before[i]) list[i % columns] = list[columns + i / columns] = true;
+        if (l->marks[i] && !before[i]) list[i % columns] = list[columns + i / columns] = true;
     qb__frame_list_words(list, columns, finding.which, sizeof finding.which);
     qb__frame_list_words(list + columns, rows, in_rows, sizeof in_rows);
     qb__free(list);
@@ -249,7 +254,7 @@ static qb_status tell(qb_scan *scan, const unsigned char *before, size_t count) 
     return QB_OK;
 }
 
-qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env) {
+qb_status qb__scan_look_at_dead_parts(qb_scan *scan, unsigned char **mask, const qb_env *env) {
     /* largest share of the pixels: with more, the object is opaque, or the views have another fault */
     const double MOST = 0.5;
     const qb_scan_info *info = &scan->info;
@@ -260,9 +265,10 @@ qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env) {
     qb_status status;
     if (!qb__scan_views_worth(scan) || !(scan->flat || qb__scan_can_blank(scan))) return QB_OK;
     if (info->quantity == QB_COUNTS && !scan->flat) return QB_OK;
-    if (!scan->unmeasured) QB__TRY(qb__alloc(all, 1, &scan->unmeasured));
+    if (!*mask) QB__TRY(qb__alloc(all, 1, mask));
+    l.marks = *mask;
     QB__TRY(qb__alloc(all, 1, &before));
-    memcpy(before, scan->unmeasured, all);
+    memcpy(before, l.marks, all);
     QB__TRY(qb__alloc(room, bytes, &l.first));
     QB__TRY(qb__alloc(room, bytes, &l.raw));
     QB__TRY(qb__alloc(room, info->columns, &l.state));
@@ -275,9 +281,9 @@ qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env) {
         QB__TRY(look_at_block(&l));
     }
     if (l.count && (double)l.count <= MOST * (double)all)
-        status = tell(scan, before, l.count);
+        status = tell(&l, before);
     else
-        memcpy(scan->unmeasured, before, all);
+        memcpy(l.marks, before, all);
 out:
     qb__free(before);
     qb__free(l.first);

@@ -31,20 +31,21 @@ static double level_of(const qb_scan *scan, const float *mode) {
 
 /* Divides the mean of a series by the mean flat, both minus the dark. A pixel that is dead in one series counts as
  * dead. */
-static void make_mode(qb_scan *scan, float *mode) {
+static void make_mode(const qb_scan *scan, float *flat, float *mode) {
     const size_t pixels = scan->info.rows * scan->info.columns;
     for (size_t p = 0; p < pixels; p++) {
-        const float dark = scan->dark ? scan->dark[p] : 0, all = scan->flat[p] - dark, own = mode[p] - dark;
+        const float dark = scan->dark ? scan->dark[p] : 0, all = flat[p] - dark, own = mode[p] - dark;
         const bool good = own > 0 && all > 0 && isfinite(own / all);
-        if (!good) scan->flat[p] = all > 0 ? NAN : scan->flat[p];
+        if (!good && all > 0) flat[p] = NAN;
         mode[p] = good ? own / all : 1;
     }
 }
 
-static qb_status read_series(qb__field_times *t, size_t s, size_t *index, float *mode, const qb_env *env) {
+static qb_status read_series(qb__field_times *t, size_t s, size_t *index, float *flat, qb__drift *drift,
+                             const qb_env *env) {
     const qb__flats *f = t->flats;
     const double *monitor = f->all == &t->scan->parts.flats ? t->scan->parts.flat_intensity : NULL;
-    qb__drift *drift = t->scan->drift;
+    float *mode = drift->mode + s * drift->pixels;
     qb__field_found found = {0};
     float least = 0;
     const size_t first = t->first[s], count = t->first[s + 1] - first;
@@ -57,54 +58,53 @@ static qb_status read_series(qb__field_times *t, size_t s, size_t *index, float 
     }
     const qb__frames taken = {.source = f->all->source, .index = index, .count = count};
     const qb_status status = qb__frames_mean(&taken, false, f->average, env, mode, &found, &least);
-    if (status == QB_OK) make_mode(t->scan, mode);
+    if (status == QB_OK) make_mode(t->scan, flat, mode);
     return status;
 }
 
-static void describe(const qb__field_times *t, bool nearest, double low, double high) {
-    qb__drift *drift = t->scan->drift;
+static void describe(const qb__field_times *t, bool nearest, double low, double high, qb__drift *drift) {
     const size_t last = t->shot[t->first[t->series - 1]].before;
     qb__print(drift->text, sizeof drift->text, "%s %zu series of flats, before view%s %zu%s %zu, levels %.4g to %.4g",
               nearest ? "the nearer of" : "linear between", t->series, t->series > 2 ? "s" : "", t->shot[0].before,
               t->series > 2 ? " to" : " and", last, low, high);
 }
 
-static qb_status make_drift(qb__field_times *t, bool nearest, const qb_env *env) {
-    qb_scan *scan = t->scan;
+static qb_status make_drift(qb__field_times *t, bool nearest, const qb_env *env, float *flat, qb__drift **made) {
+    const qb_scan *scan = t->scan;
+    qb__drift *drift;
     const size_t pixels = scan->info.rows * scan->info.columns;
     size_t *index = NULL, all;
     double low = INFINITY, high = 0;
     qb_status status;
     if (!qb__mul(t->series, pixels, sizeof(float), &all))
         return qb__fail(QB_NO_MEMORY, "%zu series of flats of %zu pixels", t->series, pixels);
-    QB__TRY(qb__alloc(1, sizeof *scan->drift, &scan->drift));
-    scan->drift->modes = scan->drift->series = t->series, scan->drift->pixels = pixels,
-    scan->drift->columns = scan->info.columns;
-    QB__TRY(qb__alloc(t->series * pixels, sizeof(float), &scan->drift->mode));
-    QB__TRY(qb__alloc(t->series, sizeof(double), &scan->drift->time));
-    QB__TRY(qb__alloc(t->series, sizeof(double), &scan->drift->level));
+    QB__TRY(qb__alloc(1, sizeof *drift, made));
+    drift = *made;
+    drift->modes = drift->series = t->series, drift->pixels = pixels, drift->columns = scan->info.columns;
+    QB__TRY(qb__alloc(t->series * pixels, sizeof(float), &drift->mode));
+    QB__TRY(qb__alloc(t->series, sizeof(double), &drift->time));
+    QB__TRY(qb__alloc(t->series, sizeof(double), &drift->level));
     QB__TRY(qb__alloc(t->flats->taken, sizeof *index, &index));
     for (size_t s = 0; s < t->series; s++) {
-        float *mode = scan->drift->mode + s * pixels;
-        QB__TRY(read_series(t, s, index, mode, env));
-        const double level = level_of(scan, mode);
+        QB__TRY(read_series(t, s, index, flat, drift, env));
+        const double level = level_of(scan, drift->mode + s * pixels);
         low = fmin(low, level), high = fmax(high, level);
     }
-    describe(t, nearest, low, high);
+    describe(t, nearest, low, high, drift);
 out:
     qb__free(index);
     return status;
 }
 
 /* Computes the principal components of all flats and, if the times are known, the brightness of each series. */
-static qb_status make_components(qb__field_times *t, bool known, const qb_env *env) {
+static qb_status make_components(qb__field_times *t, bool known, const qb_env *env, qb__drift **made) {
     const qb__flats *f = t->flats;
     qb__drift *drift;
     size_t *index = NULL;
     double *level = NULL;
     qb_status status = qb__alloc(1, sizeof *drift, &drift);
     if (status != QB_OK) return status;
-    t->scan->drift = drift;
+    *made = drift;
     QB__TRY(qb__alloc(f->taken, sizeof *index, &index));
     QB__TRY(qb__alloc(f->taken, sizeof *level, &level));
     for (size_t i = 0, n = 0; i < f->all->count; i++) {
@@ -142,8 +142,8 @@ static const char *contradicts(const qb_scan *scan, const qb__flats *flats, cons
     return flats->lines ? "--flat-fields and --flats-at: a detector of one row has flats of one time" : NULL;
 }
 
-qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_scan_options *options,
-                               const qb_env *env) {
+qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_scan_options *options, const qb_env *env,
+                               float *flat, qb__drift **drift) {
     const qb_flat_fields how = options->flat_fields;
     const char *fault = contradicts(scan, flats, options);
     qb__field_times t = {.what = "flats", .scan = scan, .flats = flats};
@@ -152,13 +152,13 @@ qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_s
     if (fault) return qb__fail(QB_BAD_ARGUMENT, "%s: %s", scan->info.path, fault);
     if (how == QB_FLATS_MEAN || scan->info.quantity != QB_COUNTS || !flats->all || flats->lines) return QB_OK;
     QB__TRY(qb__field_times_find(&t, options->flats_at, &known));
-    if (how == QB_FLATS_PCA) QB__TRY(make_components(&t, known, env));
-    if (scan->drift && !scan->drift->modes) {
+    if (how == QB_FLATS_PCA) QB__TRY(make_components(&t, known, env, drift));
+    if (*drift && !(*drift)->modes) {
         qb__info(env, "flats: no principal component is beyond noise; they are taken as by --flat-fields auto");
-        qb__drift_destroy(scan->drift);
-        scan->drift = NULL;
+        qb__drift_destroy(*drift);
+        *drift = NULL;
     }
-    if (scan->drift) goto told;
+    if (*drift) goto told;
     if (!known && how != QB_FLATS_AUTO && how != QB_FLATS_PCA)
         status =
             qb__fail(QB_BAD_ARGUMENT,
@@ -166,10 +166,9 @@ qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_s
                      "the views as behind them",
                      scan->info.path, scan->stored);
     else if (known && t.series > 1)
-        status = make_drift(&t, how == QB_FLATS_NEAREST, env);
+        status = make_drift(&t, how == QB_FLATS_NEAREST, env, flat, drift);
 told:
-    if (status == QB_OK && scan->drift) qb__info(env, "flats: %s", scan->drift->text);
-    scan->info.flats_how = scan->drift ? scan->drift->text : NULL;
+    if (status == QB_OK && *drift) qb__info(env, "flats: %s", (*drift)->text);
 out:
     qb__field_times_clear(&t);
     return status;

@@ -69,20 +69,21 @@ qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, 
     const bool sinogram = options->as == QB_IMAGE_SINOGRAM;
     qb__frames *const frames[] = {&scan->parts.data, &scan->parts.flats, &scan->parts.darks};
     qb_scan_info *info = &scan->info;
+    qb__image *image = &scan->image;
     const qb__source *source = frames[0]->source;
     const size_t rows = source->shape[sinogram ? 0 : 1], columns = source->shape[2];
     qb_status status = QB_OK;
     info->whole_rows = rows, info->whole_columns = columns, info->bin[0] = info->bin[1] = 1;
     if (!qb__image_wanted(options)) return QB_OK;
     QB__TRY(check_turn(scan, options, sinogram));
-    QB__TRY(qb__image_parse(options, rows, columns, &scan->image));
-    qb__image_text(&scan->image, scan->image_text, sizeof scan->image_text);
+    QB__TRY(qb__image_parse(options, rows, columns, image));
+    qb__image_text(image, scan->image_text, sizeof scan->image_text);
     if (!*scan->image_text) { /* nothing changes: --bin 1, or a window of the whole image */
-        scan->image = (qb__image){0};
+        *image = (qb__image){0};
         goto out;
     }
-    scan->image.sum = info->quantity == QB_COUNTS;
-    if (binned(&scan->image) && scan->image.sum && !sinogram) QB__TRY(look_at_stored(scan, env));
+    image->sum = info->quantity == QB_COUNTS;
+    if (binned(image) && image->sum && !sinogram) QB__TRY(look_at_stored(scan, env));
     if (sinogram) QB__TRY(qb__source_check_holes(source, NULL, 0, rows, 1));
     for (int i = 0; i < 3; i++) {
         qb__source **one = &frames[i]->source;
@@ -90,13 +91,13 @@ qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, 
         const bool lines = i && rows == 1 && (*one)->shape[1] > 1;
         QB__TRY(qb__scan_change_fields(scan, one, i == 1 ? "flats" : "darks", i == 0 && sinogram, lines));
     }
-    qb__image_text(&scan->image, scan->image_text, sizeof scan->image_text);
+    qb__image_text(image, scan->image_text, sizeof scan->image_text);
     info->image = scan->image_text;
-    info->whole_rows = scan->image.whole_rows, info->whole_columns = scan->image.whole_columns;
-    info->window[0] = scan->image.first_column, info->window[1] = scan->image.first_row;
-    info->bin[0] = scan->image.bin_u, info->bin[1] = scan->image.bin_v;
-    qb__info(env, "images: %s: %zu columns and %zu rows of %zu and %zu", scan->image_text, scan->image.columns,
-             scan->image.rows, info->whole_columns, info->whole_rows);
+    info->whole_rows = image->whole_rows, info->whole_columns = image->whole_columns;
+    info->window[0] = image->first_column, info->window[1] = image->first_row;
+    info->bin[0] = image->bin_u, info->bin[1] = image->bin_v;
+    qb__info(env, "images: %s: %zu columns and %zu rows of %zu and %zu", scan->image_text, image->columns, image->rows,
+             info->whole_columns, info->whole_rows);
 out:
     return status;
 }
@@ -166,21 +167,20 @@ static void take_shifts(const qb_scan *scan, double (*stored)[3]) {
     }
 }
 
-/* Keep the shifts of the chosen views, in scan->shifts and scan->turns; turns is NULL if no view is rotated. */
-static qb_status keep_shifts(qb_scan *scan, double (*stored)[3], double most[3]) {
+/* Keep the shifts and rotations of the chosen views. */
+static qb_status keep_shifts(const qb_scan *scan, double (*stored)[3], double most[3], double **shifts,
+                             double **turns) {
     const double degree = 57.29577951308232;
     const size_t views = scan->info.views;
     qb_status status;
-    QB__TRY(qb__alloc(2 * views, sizeof *scan->shifts, &scan->shifts));
-    QB__TRY(qb__alloc(views, sizeof *scan->turns, &scan->turns));
+    QB__TRY(qb__alloc(2 * views, sizeof **shifts, shifts));
+    QB__TRY(qb__alloc(views, sizeof **turns, turns));
     for (size_t i = 0; i < views; i++) {
         const double *s = stored[qb__scan_stored(scan, i)];
-        memcpy(scan->shifts + 2 * i, s, 2 * sizeof *s);
-        scan->turns[i] = s[2] / degree;
+        memcpy(*shifts + 2 * i, s, 2 * sizeof *s);
+        (*turns)[i] = s[2] / degree;
         for (int k = 0; k < 3; k++) most[k] = fmax(most[k], fabs(s[k]));
     }
-    scan->info.shifts = scan->shifts;
-    scan->info.turns = most[2] > 0 ? scan->turns : NULL;
 out:
     return status;
 }
@@ -199,7 +199,9 @@ static qb_status load_shifts(qb_scan *scan, const char *path, const qb_env *env)
         QB__TRY(qb__shifts_load(path, scan->stored, stored));
     else
         take_shifts(scan, stored);
-    QB__TRY(keep_shifts(scan, stored, most));
+    QB__TRY(keep_shifts(scan, stored, most, &scan->shifts, &scan->turns));
+    info->shifts = scan->shifts;
+    info->turns = most[2] > 0 ? scan->turns : NULL;
     for (int k = 0; k < 2; k++)
         if (most[k] > 0.5 * (double)(k ? info->whole_rows : info->whole_columns) && (k == 0 || info->whole_rows > 1)) {
             status = qb__fail(QB_BAD_INPUT, "%s%s moves a view by %g %s of %zu: are these pixels?", option, from,

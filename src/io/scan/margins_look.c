@@ -79,19 +79,19 @@ static bool is_dark(const margins_look *l, int side) {
     return flat > dark; /* otherwise the flats show that they are dead */
 }
 
-static qb_status leave_out(margins_look *l) {
+static qb_status leave_out(const margins_look *l, unsigned char **mask) {
     qb_scan *scan = l->scan;
     const size_t rows = scan->info.rows;
     bool *which = NULL;
     qb__finding finding = {
         .code = QB__CODE("margins-empty"), .what = "columns", .of = l->columns, .done = "not measured"};
     qb_status status;
-    if (!scan->unmeasured) QB__TRY(qb__alloc(rows * l->columns, 1, &scan->unmeasured));
+    if (!*mask) QB__TRY(qb__alloc(rows * l->columns, 1, mask));
     QB__TRY(qb__alloc(l->columns, sizeof *which, &which));
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < l->zero[side]; i++) which[side ? l->columns - 1 - i : i] = true;
     for (size_t p = 0; p < rows * l->columns; p++)
-        if (which[p % l->columns] && !scan->unmeasured[p]) scan->unmeasured[p] = QB_PIXEL_STUCK;
+        if (which[p % l->columns] && !(*mask)[p]) (*mask)[p] = QB_PIXEL_STUCK;
     finding.count = qb__frame_list_words(which, l->columns, finding.which, sizeof finding.which);
     qb__scan_find(scan, &finding, QB_PROBLEM_PIXELS,
                   "columns %s hold 0 in all views, where the object goes on: they count as not measured%s",
@@ -111,7 +111,7 @@ static bool is_worth(const qb_scan *scan) {
     return piece <= 1 || VIEWS * ROWS * piece * qb__source_row_bytes(source) <= UNPACKED;
 }
 
-qb_status qb__scan_look_at_margins(qb_scan *scan) {
+qb_status qb__scan_look_at_margins(qb_scan *scan, unsigned char **mask) {
     const qb_scan_info *info = &scan->info;
     margins_look l = {.scan = scan,
                       .columns = info->columns,
@@ -127,7 +127,7 @@ qb_status qb__scan_look_at_margins(qb_scan *scan) {
         const bool inside = l.zero[side] && l.zero[side] < l.columns / 2;
         if (!inside || !(info->quantity == QB_LINE_INTEGRAL ? is_cut(&l, side) : is_dark(&l, side))) l.zero[side] = 0;
     }
-    if (l.zero[0] + l.zero[1]) status = leave_out(&l);
+    if (l.zero[0] + l.zero[1]) status = leave_out(&l, mask);
 out:
     qb__free(l.raw);
     qb__free(l.lines);

@@ -17,6 +17,7 @@ enum { BLOCK = 256 << 10 /* bytes read at once, at least a row */ };
 
 typedef struct rows_look {
     qb_scan *scan;
+    bool *lost; /* [row] */
     char *raw;
     size_t room; /* rows that raw holds */
     float top;
@@ -51,7 +52,7 @@ static qb_status look_at_view(const rows_look *l, size_t *lost) {
         const size_t count = qb__smaller(l->room, info->rows - row);
         status = qb_scan_read(l->scan, view, view + 1, row, row + count, l->raw);
         for (size_t i = 0; i < count && status == QB_OK; i++)
-            *lost += l->scan->lost_rows[row + i] = !has_value(l, row + i, l->raw + i * bytes);
+            *lost += l->lost[row + i] = !has_value(l, row + i, l->raw + i * bytes);
     }
     return status;
 }
@@ -67,47 +68,47 @@ static qb_status look_at_row(const rows_look *l, size_t row, const qb_env *env) 
         if (status != QB_OK) return status;
         for (size_t i = 0; i < count; i++) {
             if (!has_value(l, row, l->raw + i * bytes)) continue;
-            l->scan->lost_rows[row] = false;
+            l->lost[row] = false;
             return QB_OK;
         }
     }
     return QB_OK;
 }
 
-static void tell(qb_scan *scan) {
+static void tell(const rows_look *l) {
+    qb_scan *scan = l->scan;
     qb__finding finding = {
         .code = QB__CODE("rows-lost"), .what = "rows", .of = scan->info.rows, .done = "without value"};
-    finding.count = qb__frame_list_words(scan->lost_rows, scan->info.rows, finding.which, sizeof finding.which);
+    finding.count = qb__frame_list_words(l->lost, scan->info.rows, finding.which, sizeof finding.which);
     if (finding.count)
         qb__scan_find(scan, &finding, QB_PROBLEM_PIXELS,
                       "detector rows %s (%zu of %zu) were never measured: what only they see has no value%s",
                       finding.which, finding.count, finding.of, finding.code);
 }
 
-qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env) {
+qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env, bool **lost) {
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype);
     rows_look l = {.scan = scan, .top = info->quantity == QB_COUNTS ? qb__dtype_top(info->dtype) : INFINITY};
-    size_t lost, left = 0;
+    size_t none, left = 0;
     qb_status status;
     if (scan->parts.data.source->computes || *scan->refused) return QB_OK;
     l.room = qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes));
-    QB__TRY(qb__alloc(info->rows, sizeof *scan->lost_rows, &scan->lost_rows));
+    QB__TRY(qb__alloc(info->rows, sizeof *l.lost, &l.lost));
     QB__TRY(qb__alloc(l.room, bytes, &l.raw));
-    QB__TRY(look_at_view(&l, &lost));
-    for (size_t row = 0; lost && row < info->rows; row++)
-        if (scan->lost_rows[row]) QB__TRY(look_at_row(&l, row, env));
-    for (size_t row = 0; row < info->rows; row++) left += scan->lost_rows[row];
+    QB__TRY(look_at_view(&l, &none));
+    for (size_t row = 0; none && row < info->rows; row++)
+        if (l.lost[row]) QB__TRY(look_at_row(&l, row, env));
+    for (size_t row = 0; row < info->rows; row++) left += l.lost[row];
     if (left == info->rows && scan->flat)
         left = 0; /* the flats are not what they are stated to be, which is reported where they are used */
     else if (left == info->rows)
         qb__scan_refuse(scan, "none of its %zu detector rows was ever measured", info->rows);
     else if (left)
-        tell(scan);
-    if (left && left < info->rows) goto out;
-    qb__free(scan->lost_rows);
-    scan->lost_rows = NULL;
+        tell(&l);
+    if (left && left < info->rows) *lost = l.lost, l.lost = NULL;
 out:
+    qb__free(l.lost);
     qb__free(l.raw);
     return status;
 }

@@ -433,6 +433,7 @@ static void judge_fields(qb_scan *scan, const qb_scan_options *options) {
 }
 
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
+    qb__looked looked = {0};
     qb_status status;
     char *const words[] = {scan->parts.angles_from, scan->parts.pixel_from, scan->parts.data.source->quantity,
                            scan->parts.data.source->units};
@@ -449,19 +450,24 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     qb__scan_change_places(scan, options);
     QB__TRY(set_intensity(scan, options));
     QB__TRY(check_unusable(scan));
-    QB__TRY(qb__scan_fields_load(scan, options, env));
-    QB__TRY(qb__scan_shade_flats(scan));
+    QB__TRY(qb__scan_fields_load(scan, options, env, &scan->dark_noise));
+    scan->info.flats_how = scan->drift ? scan->drift->text : NULL;
+    if (scan->info.quantity == QB_COUNTS)
+        QB__TRY(qb__shade_flats(scan->flat, scan->dark, scan->info.rows * scan->info.columns, scan->dark_noise));
     QB__TRY(qb__scan_look_at_bytes(scan, options->shape != NULL));
-    QB__TRY(qb__scan_mask_load(scan, options, env));
-    QB__TRY(qb__scan_look(scan, options->keep_all_views, env));
-    QB__TRY(qb__scan_look_at_pixels(scan, env));
-    QB__TRY(qb__scan_look_at_dead_parts(scan, env));
-    QB__TRY(qb__scan_look_at_margins(scan));
-    qb__scan_leave_out(scan);
+    QB__TRY(qb__scan_mask_load(scan, options, env, &scan->unmeasured));
+    QB__TRY(qb__scan_look(scan, options->keep_all_views, env, &looked));
+    scan->most_integral = looked.most_integral;
+    scan->odd_view = looked.odd_view, scan->odd_views = looked.odd_views;
+    scan->worst = looked.worst, scan->worst_view = looked.worst_view;
+    QB__TRY(qb__scan_look_at_pixels(scan, &scan->unmeasured, env));
+    QB__TRY(qb__scan_look_at_dead_parts(scan, &scan->unmeasured, env));
+    QB__TRY(qb__scan_look_at_margins(scan, &scan->unmeasured));
+    scan->blank = qb__scan_leave_out(scan, &scan->unmeasured, scan->flat);
     QB__TRY(qb__scan_look_at_flats(scan, options->keep_all_fields));
     QB__TRY(qb__scan_look_at_flats_place(scan));
     QB__TRY(qb__scan_look_at_scales(scan));
-    QB__TRY(qb__scan_look_at_rows(scan, env));
+    QB__TRY(qb__scan_look_at_rows(scan, env, &scan->lost_rows));
     QB__TRY(qb__scan_weigh_flats(scan, options, env));
     QB__TRY(qb__scan_load_places(scan, options, env));
     judge_given(scan, options);
@@ -472,6 +478,11 @@ out:
     return status;
 }
 
+qb_status qb__scan_name(qb_scan *scan, const char *path) {
+    scan->info.path = scan->path = qb__strdup(path);
+    return scan->path ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+}
+
 static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_options *options, const qb_env *env) {
     struct stat what;
     const size_t failed = qb__allocations_failed();
@@ -479,9 +490,7 @@ static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_option
     if (stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode))
         return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
     scan->parts.center = NAN;
-    scan->path = qb__strdup(path);
-    if (!scan->path) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
-    scan->info.path = scan->path;
+    QB__TRY(qb__scan_name(scan, path));
     QB__TRY(qb__scan_open_parts(path, options, &scan->parts));
     qb__frames *const frames[] = {&scan->parts.data, &scan->parts.flats, &scan->parts.darks};
     for (int i = 0; i < 3; i++)

@@ -19,6 +19,11 @@ typedef struct qb__finding {
 
 enum { QB__FINDINGS = 16 };
 
+typedef struct qb__findings {
+    qb__finding list[QB__FINDINGS];
+    size_t count;
+} qb__findings;
+
 /* Corrections that need neighbouring rows (prep/neighbours.h). While a job has set its door for a scan, qb_scan_read()
  * returns corrected rows. So every reader of rows gets them, in every method and engine. */
 typedef struct qb__scan_door qb__scan_door;
@@ -46,8 +51,7 @@ struct qb_scan {
     float dark_noise; /* standard deviation of a typical pixel of one dark frame; 0: not known */
     char quantity_from[200];
     char no_angles[360]; /* why there are no usable angles; "" */
-    qb__finding finding[QB__FINDINGS];
-    size_t findings;
+    qb__findings found;
     bool *lost_rows; /* [row] true: no view has measured the row; NULL: no such row */
     /* [row][column] enum qb_pixel of pixels that no view has measured; NULL: all are measured */
     unsigned char *unmeasured;
@@ -128,6 +132,8 @@ double qb__axis_shift(const qb_scan_info *info, double degrees);
  * true. qb__scan_take_window converts a geometry of the whole detector into that of the images. */
 bool qb__scan_whole_detector(const qb_scan_info *scan, const qb_detector *read, qb_detector *whole);
 void qb__scan_take_window(const qb_scan_info *scan, qb_geometry *geometry);
+/* Keeps a copy of the path. */
+qb_status qb__scan_name(qb_scan *scan, const char *path);
 /* Sets all that follows from open parts: shapes, angles, quantity, pixel size, fields, problems. */
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* The device array that holds the numbers; NULL if they are not in device memory. */
@@ -138,8 +144,16 @@ ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t
 qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 /* Warns if the pixel size is unknown: values are then not per mm. */
 void qb__scan_warn_pixel(const qb_scan_info *info, const qb_env *env);
-/* Checks every view and leaves out bad ones; `keep`: only reports them. The fields must be loaded before. */
-qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
+/* What qb__scan_look finds; fields of qb_scan with the same names say what they are. */
+typedef struct qb__looked {
+    float most_integral;
+    size_t odd_view, odd_views;
+    double worst;
+    size_t worst_view;
+} qb__looked;
+/* Checks every view and leaves out bad ones; `keep`: only reports them. The fields must be loaded before. *found must
+ * be zeroed. */
+qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env, qb__looked *found);
 /* Fills in scan->gains from the checked views. bad[view] is not 0 for views without usable data. */
 qb_status qb__scan_find_gains(qb_scan *scan, const qb__frame *frames, const unsigned char *bad, size_t count);
 /* Whether some frames look like noise as stored, but smooth with their bytes swapped. */
@@ -159,26 +173,28 @@ qb_status qb__scan_find_covered(qb_scan *scan, const qb__frame *frames, const un
 qb_status qb__scan_find_open(qb_scan *scan, const qb__frame *frames, size_t count, float zero, bool *open);
 /* Refuses a scan whose bytes are in the wrong order. raw: the data are read with --shape, which can state the order. */
 qb_status qb__scan_look_at_bytes(qb_scan *scan, bool raw);
-/* Loads --mask into scan->unmeasured. */
-qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
-/* Adds the stuck pixels to scan->unmeasured. From then on, all pixels in it count as not measured. */
-qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env);
-/* Adds parts of the detector that are dead or covered in all views, but not in the flats, to scan->unmeasured. */
-qb_status qb__scan_look_at_dead_parts(qb_scan *scan, const qb_env *env);
+/* The next four fill in or add to *mask, [row][column] enum qb_pixel, which they allocate if it is NULL and there is
+ * something to mark. This one loads --mask. */
+qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env, unsigned char **mask);
+/* Adds stuck pixels. */
+qb_status qb__scan_look_at_pixels(qb_scan *scan, unsigned char **mask, const qb_env *env);
+/* Adds parts of the detector that are dead or covered in all views, but not in the flats. */
+qb_status qb__scan_look_at_dead_parts(qb_scan *scan, unsigned char **mask, const qb_env *env);
 /* Whether whole views may be read for a check: little must be unpacked for it, and there must be enough views. */
 bool qb__scan_views_worth(const qb_scan *scan);
 /* Number of the scan's views that are stored together. */
 size_t qb__scan_views_together(const qb_scan *scan);
 /* Whether values can be changed when they are read, so that they count as not measured. */
 bool qb__scan_can_blank(const qb_scan *scan);
-/* From now on, all pixels in scan->unmeasured count as not measured. */
-void qb__scan_leave_out(qb_scan *scan);
-/* Adds columns of zeros at the ends of the rows to scan->unmeasured, unless they are air. */
-qb_status qb__scan_look_at_margins(qb_scan *scan);
+/* Adds columns of zeros at the ends of the rows, unless they are air. */
+qb_status qb__scan_look_at_margins(qb_scan *scan, unsigned char **mask);
+/* Makes all marked pixels count as not measured, and counts them in scan->info: the flat, if there is one, becomes NaN
+ * there. Frees a mask without marks. True: the pixels must be marked when they are read. */
+bool qb__scan_leave_out(qb_scan *scan, unsigned char **mask, float *flat);
 /* Warns of zingers in flats. `keep`: the mean was taken without leaving any out. */
 qb_status qb__scan_look_at_flats(qb_scan *scan, bool keep);
-/* Fills in scan->lost_rows. */
-qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env);
+/* *lost: [row] true for rows that no view has measured; stays NULL if there are none. The caller frees it. */
+qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env, bool **lost);
 /* Adds a finding to the report, and its sentence as a note of that kind. */
 __attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind,
                                                          const char *format, ...);
@@ -191,10 +207,12 @@ __attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const 
 void qb__scan_refuse_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
 /* The same fault in only a few counts: a warning. */
 void qb__scan_note_wrapped(qb_scan *scan, const char *what, qb_dtype dtype, float least);
-/* Loads the mean flat and the mean dark, from the options or else from the scan's parts. */
-qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
-/* Marks pixels as dead that the beam does not reach in the flats. */
-qb_status qb__scan_shade_flats(qb_scan *scan);
+/* Loads the mean flat and the mean dark, from the options or else from the scan's parts. *dark_noise: standard deviation
+ * of a typical pixel of one dark frame; 0: not known. */
+qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env, float *dark_noise);
+/* Sets pixels of the flat [n] that the beam does not reach to the dark, which is a dead flat. noise: standard deviation
+ * of one dark frame; 0, or a NULL field: does nothing. */
+qb_status qb__shade_flats(float *flat, const float *dark, size_t n, float noise);
 /* Warns if given fields are views of the scan. option: "flats" or "darks"; bad: [fields->count] true for frames that
  * are left out. */
 qb_status qb__scan_tell_views(qb_scan *scan, const char *option, const qb__frames *fields, const bool *bad);

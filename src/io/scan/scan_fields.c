@@ -321,7 +321,8 @@ static qb_status list_taken(series *s) {
     return qb__fail(QB_BAD_ARGUMENT, "--exclude-%s %s leaves none of %zu", s->kind.option, s->list, s->all->count);
 }
 
-static qb_status load(qb_scan *scan, series *s, qb_field_average how, const qb_env *env, float **mean, size_t *count) {
+static qb_status load(const qb_scan *scan, series *s, qb_field_average how, const qb_env *env, float **mean,
+                      size_t *count) {
     qb_status status;
     if (!s->all) return QB_OK;
     QB__TRY(list_taken(s));
@@ -368,7 +369,7 @@ static void tell_wrapped(qb_scan *scan, const series *s) {
     if (qb__count_wrapped(dtype, s->least)) qb__scan_note_wrapped(scan, s->kind.option, dtype, s->least);
 }
 
-qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
+qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env, float *dark_noise) {
     series flats = {.kind = {"flats", options->flats, false, options->shape, options->read_unsigned},
                     .list = options->exclude_flats,
                     .transpose = options->transpose};
@@ -383,13 +384,12 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
     QB__TRY(open_series(scan, &darks, env));
     if (scan->info.quantity == QB_COUNTS) QB__TRY(judge(scan, &flats, &darks, keep, env));
     QB__TRY(load(scan, &darks, how, env, &scan->dark, &scan->info.darks));
-    scan->dark_noise = (float)darks.found.noise;
     QB__TRY(list_taken(&flats));
     const qb__flats taken = {flats.all, flats.bad, flats.taken, flats.part, flats.parts, flats.lines, how};
     const qb__flats dark = {darks.all, darks.bad, darks.taken, darks.part, darks.parts, darks.lines, how};
     QB__TRY(qb__dark_series_load(scan, &dark, &taken, options, env));
     QB__TRY(load(scan, &flats, how, env, &scan->flat, &scan->info.flats));
-    QB__TRY(qb__flat_series_load(scan, &taken, options, env));
+    QB__TRY(qb__flat_series_load(scan, &taken, options, env, scan->flat, &scan->drift));
     for (int i = 0; i < 2; i++) {
         const series *given = i ? &darks : &flats;
         if (given->all && given->kind.path && !given->lines)
@@ -400,6 +400,7 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
     tell_saturated(scan, &flats);
     tell_differing(scan, &flats);
 out:
+    *dark_noise = (float)darks.found.noise;
     close_series(&flats);
     close_series(&darks);
     return status;

@@ -17,7 +17,8 @@ void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind, c
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     qb__note_of(&scan->parts.notes, kind, "%s", text);
-    if (scan->findings < QB__FINDINGS) scan->finding[scan->findings++] = *finding;
+    qb__findings *found = &scan->found;
+    if (found->count < QB__FINDINGS) found->list[found->count++] = *finding;
 }
 
 void qb__scan_refuse(qb_scan *scan, const char *format, ...) {
@@ -55,8 +56,8 @@ static void add_code(cJSON *object, const char *code) {
 
 static cJSON *list_findings(const qb_scan *scan) {
     cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; scan && i < scan->findings; i++) {
-        const qb__finding *f = &scan->finding[i];
+    for (size_t i = 0; scan && i < scan->found.count; i++) {
+        const qb__finding *f = &scan->found.list[i];
         cJSON *object = cJSON_CreateObject();
         add_code(object, f->code);
         cJSON_AddStringToObject(object, "what", f->what);

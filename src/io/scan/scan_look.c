@@ -46,6 +46,7 @@ typedef struct looking {
     bool *chosen;         /* [stored], scratch */
     double dark, beam;    /* the level without beam; the bright part of bright views above it */
     double spread;        /* spread of a usual view, between its dark and its bright part */
+    qb__looked *found;
 } looking;
 
 /* ---- amount of reading ---- */
@@ -280,7 +281,7 @@ static float most_integral(looking *l) {
 static double most_number(looking *l) {
     const double TRANSMISSION = 1000;
     qb_scan *scan = l->scan;
-    if (scan->info.quantity == QB_LINE_INTEGRAL) return (double)(scan->most_integral = most_integral(l));
+    if (scan->info.quantity == QB_LINE_INTEGRAL) return (double)(l->found->most_integral = most_integral(l));
     if (scan->info.quantity == QB_TRANSMISSION) return TRANSMISSION;
     return scan->flat ? TRANSMISSION * (field_level(l, scan->flat) - l->dark) : INFINITY;
 }
@@ -290,7 +291,7 @@ static void find_odd_view(looking *l, bool keep) {
     const double most = most_number(l);
     for (size_t i = 0, view = 0; i < l->series.count; i++) {
         if (!keep && l->fault[i] != GOOD) continue;
-        if (l->frames[i].looked && size_of(l, i) > most && l->scan->odd_views++ == 0) l->scan->odd_view = view;
+        if (l->frames[i].looked && size_of(l, i) > most && l->found->odd_views++ == 0) l->found->odd_view = view;
         view++;
     }
 }
@@ -379,9 +380,9 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
         goto out;
     }
     for (size_t i = 0; i < l->series.count; i++) {
-        if ((!keep && l->fault[i] != GOOD) || !((double)l->frames[i].top > l->scan->worst)) continue;
-        l->scan->worst = (double)l->frames[i].top;
-        l->scan->worst_view = qb__scan_stored(l->scan, i);
+        if ((!keep && l->fault[i] != GOOD) || !((double)l->frames[i].top > l->found->worst)) continue;
+        l->found->worst = (double)l->frames[i].top;
+        l->found->worst_view = qb__scan_stored(l->scan, i);
     }
     find_odd_view(l, keep);
     if (l->series.stride == 1) {
@@ -397,9 +398,9 @@ out:
     return status;
 }
 
-qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env) {
+qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env, qb__looked *found) {
     const qb__source *source = scan->parts.data.source;
-    looking l = {.scan = scan};
+    looking l = {.scan = scan, .found = found};
     const size_t views = scan->info.views;
     qb_status status;
     scan->info.looked_views = views;

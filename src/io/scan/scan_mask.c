@@ -43,7 +43,7 @@ out:
     return status;
 }
 
-static qb_status read_mask(qb_scan *scan, qb__source *source) {
+static qb_status read_mask(qb_scan *scan, qb__source *source, unsigned char **mask) {
     const qb__image *image = &scan->image;
     const size_t pixels = scan->info.rows * scan->info.columns,
                  rows = image->bin_v ? image->stored_rows : scan->info.rows,
@@ -51,11 +51,11 @@ static qb_status read_mask(qb_scan *scan, qb__source *source) {
     unsigned char *marks = NULL;
     qb_status status;
     QB__TRY(check_shape(rows, columns, source));
-    QB__TRY(qb__alloc(pixels, 1, &scan->unmeasured));
+    QB__TRY(qb__alloc(pixels, 1, mask));
     if (image->bin_u) QB__TRY(qb__alloc(rows * columns, 1, &marks));
-    QB__TRY(read_marks(source, marks ? marks : scan->unmeasured));
-    if (marks) qb__image_mask(image, marks, scan->unmeasured);
-    for (size_t i = 0; i < pixels; i++) scan->info.masked += scan->unmeasured[i] == QB_PIXEL_MASKED;
+    QB__TRY(read_marks(source, marks ? marks : *mask));
+    if (marks) qb__image_mask(image, marks, *mask);
+    for (size_t i = 0; i < pixels; i++) scan->info.masked += (*mask)[i] == QB_PIXEL_MASKED;
     if (scan->info.masked == pixels)
         status = qb__fail(QB_BAD_INPUT, "all %zu pixels are masked: 0 means measured", pixels);
 out:
@@ -63,7 +63,7 @@ out:
     return status;
 }
 
-qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
+qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env, unsigned char **mask) {
     qb__source *source = NULL;
     if (!options->mask) return QB_OK;
     if (!qb__scan_can_blank(scan))
@@ -73,7 +73,7 @@ qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, cons
     qb_status status = file ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for its name");
     const char *dataset = file ? qb__split_dataset(file) : NULL;
     if (status == QB_OK) status = qb__source_open(file, dataset, &source);
-    if (status == QB_OK) status = read_mask(scan, source);
+    if (status == QB_OK) status = read_mask(scan, source, mask);
     qb__source_close(source);
     qb__free(file);
     if (status != QB_OK) return qb__fail_in(status, "--mask %s", options->mask);
@@ -88,19 +88,19 @@ bool qb__scan_can_blank(const qb_scan *scan) {
     return qb_dtype_is_float(scan->info.dtype) || scan->info.quantity == QB_COUNTS;
 }
 
-void qb__scan_leave_out(qb_scan *scan) {
+bool qb__scan_leave_out(qb_scan *scan, unsigned char **mask, float *flat) {
     const size_t pixels = scan->info.rows * scan->info.columns;
     qb_scan_info *info = &scan->info;
-    for (size_t i = 0; scan->unmeasured && i < pixels; i++) info->stuck += scan->unmeasured[i] == QB_PIXEL_STUCK;
+    for (size_t i = 0; *mask && i < pixels; i++) info->stuck += (*mask)[i] == QB_PIXEL_STUCK;
     if (!(info->masked + info->stuck)) {
-        qb__free(scan->unmeasured);
-        scan->unmeasured = NULL;
-        return;
+        qb__free(*mask);
+        *mask = NULL;
+        return false;
     }
-    const bool fields = info->quantity == QB_COUNTS && scan->flat;
-    scan->blank = !fields && qb__scan_can_blank(scan);
+    const bool fields = info->quantity == QB_COUNTS && flat;
     for (size_t i = 0; fields && i < pixels; i++)
-        if (scan->unmeasured[i]) scan->flat[i] = NAN;
+        if ((*mask)[i]) flat[i] = NAN;
+    return !fields && qb__scan_can_blank(scan);
 }
 
 qb_status qb_scan_mask(const qb_scan *scan, unsigned char *mask) {

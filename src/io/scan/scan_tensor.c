@@ -37,12 +37,7 @@ static qb_status open_arrays(qb_scan *scan, const qb_tensor *projections, const 
     parts->center = NAN;
     QB__TRY(qb__tensor_open(projections, "projections", sinogram ? QB__MISSING_IMAGE : QB__MISSING_ROW,
                             &parts->data.source));
-    scan->path = qb__strdup(parts->data.source->path);
-    scan->info.path = scan->path;
-    if (!scan->path) {
-        status = qb__fail(QB_NO_MEMORY, "no memory for a name");
-        goto out;
-    }
+    QB__TRY(qb__scan_name(scan, parts->data.source->path));
     QB__TRY(take_angles(parts, angles, parts->data.source->shape[sinogram ? 1 : 0]));
     QB__TRY(take_frames(flats, "flats", &parts->flats));
     QB__TRY(take_frames(darks, "darks", &parts->darks));

@@ -8,19 +8,18 @@
 
 /* In comparison with a beam so many times as strong, a beam below SIGMAS times the noise of one dark frame is no
  * information about the object. */
-qb_status qb__scan_shade_flats(qb_scan *scan) {
-    const float SIGMAS = 3, BRIGHT = 100, least = SIGMAS * scan->dark_noise;
-    const size_t n = scan->info.rows * scan->info.columns;
+qb_status qb__shade_flats(float *flat, const float *dark, size_t n, float noise) {
+    const float SIGMAS = 3, BRIGHT = 100, least = SIGMAS * noise;
     size_t count = 0;
     float *beam;
-    if (!scan->flat || !scan->dark || !(least > 0) || scan->info.quantity != QB_COUNTS) return QB_OK;
+    if (!flat || !dark || !(least > 0)) return QB_OK;
     qb_status status = qb__alloc(n, sizeof *beam, &beam);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < n; i++)
-        if (scan->flat[i] > scan->dark[i]) beam[count++] = scan->flat[i] - scan->dark[i];
+        if (flat[i] > dark[i]) beam[count++] = flat[i] - dark[i];
     const bool bright = count > 0 && qb__float_at(beam, count, count / 2) > BRIGHT * least;
     for (size_t i = 0; bright && i < n; i++)
-        if (scan->flat[i] - scan->dark[i] < least) scan->flat[i] = scan->dark[i];
+        if (flat[i] - dark[i] < least) flat[i] = dark[i];
     qb__free(beam);
     return QB_OK;
 }

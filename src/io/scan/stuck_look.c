@@ -26,6 +26,7 @@ enum {
 
 typedef struct stuck_look {
     qb_scan *scan;
+    unsigned char *marks;   /* [row][column] enum qb_pixel: pixels found are added */
     size_t row0, rows;      /* detector rows of the block */
     char *first, *raw;      /* [rows][columns] of the first view and of another view */
     unsigned char *state;   /* [rows][columns]: 1 while it may be stuck */
@@ -63,7 +64,7 @@ static bool is_known(const stuck_look *l, size_t pixel) {
     const qb_scan *scan = l->scan;
     const size_t at = l->row0 * scan->info.columns + pixel;
     float value;
-    if (scan->unmeasured[at]) return true;
+    if (l->marks[at]) return true;
     qb_convert_to_float(l->first + pixel * qb_dtype_size(scan->info.dtype), scan->info.dtype, 1, &value);
     if (!isfinite(value)) return true;
     if (scan->info.quantity != QB_COUNTS) return value == (scan->info.quantity == QB_TRANSMISSION ? 1 : 0);
@@ -126,7 +127,7 @@ static qb_status decide(stuck_look *l) {
     }
     for (size_t i = 0; i < pixels; i++) {
         if (!l->state[i] || 4 * l->outside[i] < 3 * VIEWS) continue;
-        l->scan->unmeasured[l->row0 * columns + i] = QB_PIXEL_STUCK;
+        l->marks[l->row0 * columns + i] = QB_PIXEL_STUCK;
         l->count++;
     }
     return QB_OK;
@@ -150,26 +151,28 @@ out:
 
 /* ---- results ---- */
 
-static qb_status tell(qb_scan *scan, size_t count) {
+static qb_status tell(const stuck_look *l) {
+    qb_scan *scan = l->scan;
     const size_t rows = scan->info.rows, columns = scan->info.columns;
     const bool left_out = scan->flat || qb__scan_can_blank(scan);
     qb__finding finding = {.code = QB__CODE("stuck-pixels"),
                            .what = "pixels",
-                           .count = count,
+                           .count = l->count,
                            .of = rows * columns,
                            .done = left_out ? "not measured" : "kept"};
     char in_rows[80];
     bool *list;
     qb_status status = qb__alloc(rows + columns, sizeof *list, &list);
     if (status != QB_OK) return status;
-    for (size_t i = 0; i < rows * columns; i++) list[i % columns] |= scan->unmeasured[i] == QB_PIXEL_STUCK;
-    for (size_t i = 0; i < rows * columns; i++) list[columns + i / columns] |= scan->unmeasured[i] == QB_PIXEL_STUCK;
+    for (size_t i = 0; i < rows * columns; i++) list[i % columns] |= l->marks[i] == QB_PIXEL_STUCK;
+    for (size_t i = 0; i < rows * columns; i++) list[columns + i / columns] |= l->marks[i] == QB_PIXEL_STUCK;
     qb__frame_list_words(list, columns, finding.which, sizeof finding.which);
     qb__frame_list_words(list + columns, rows, in_rows, sizeof in_rows);
     qb__free(list);
     qb__scan_find(scan, &finding, QB_PROBLEM_PIXELS,
-                  "%zu pixels, in columns %s of rows %s, hold one value in all views: they %s%s", count, finding.which,
-                  in_rows, left_out ? "count as not measured" : "leave rings; mend them before", finding.code);
+                  "%zu pixels, in columns %s of rows %s, hold one value in all views: they %s%s", l->count,
+                  finding.which, in_rows, left_out ? "count as not measured" : "leave rings; mend them before",
+                  finding.code);
     return QB_OK;
 }
 
@@ -194,7 +197,7 @@ static qb_status look(stuck_look *l, size_t room, const qb_env *env) {
     return QB_OK;
 }
 
-qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env) {
+qb_status qb__scan_look_at_pixels(qb_scan *scan, unsigned char **mask, const qb_env *env) {
     const double MOST = 0.1; /* largest share of the pixels: with more, the cause is another one */
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
@@ -202,17 +205,18 @@ qb_status qb__scan_look_at_pixels(qb_scan *scan, const qb_env *env) {
     stuck_look l = {.scan = scan};
     qb_status status;
     if (!qb__scan_views_worth(scan)) return QB_OK;
-    if (!scan->unmeasured) QB__TRY(qb__alloc(all, 1, &scan->unmeasured));
+    if (!*mask) QB__TRY(qb__alloc(all, 1, mask));
+    l.marks = *mask;
     QB__TRY(qb__alloc(room, bytes, &l.first));
     QB__TRY(qb__alloc(room, bytes, &l.raw));
     QB__TRY(qb__alloc(room, info->columns, &l.state));
     QB__TRY(qb__alloc(room, info->columns, &l.outside));
     QB__TRY(look(&l, room, env));
     if (l.count && (double)l.count <= MOST * (double)all)
-        status = tell(scan, l.count);
+        status = tell(&l);
     else
         for (size_t i = 0; i < all; i++)
-            if (scan->unmeasured[i] == QB_PIXEL_STUCK) scan->unmeasured[i] = QB_PIXEL_MEASURED;
+            if (l.marks[i] == QB_PIXEL_STUCK) l.marks[i] = QB_PIXEL_MEASURED;
 out:
     qb__free(l.first);
     qb__free(l.raw);

@@ -14,13 +14,13 @@ const float *qb__fbp_share_of(const qb__fbp *fbp, size_t view) {
     return fbp->view_share ? fbp->view_share + view * fbp->info->columns : fbp->share;
 }
 
-static void share_columns(qb__fbp *fbp, double center) {
+static void share_columns(qb__fbp *fbp, double center, float *share) {
     const size_t columns = fbp->info->columns;
     if (!fbp->view_share) {
-        qb__half_fan_shares(columns, center, fbp->share);
+        qb__half_fan_shares(columns, center, share);
         return;
     }
-    for (size_t c = 0; c < columns; c++) fbp->share[c] = 1;
+    for (size_t c = 0; c < columns; c++) share[c] = 1;
     for (size_t v = 0; v < fbp->info->views; v++)
         qb__half_fan_view_shares(&fbp->turn, v, columns, center, fbp->view_share + v * columns);
 }
@@ -48,7 +48,7 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
         qb_view *view = &geometry.view[i];
         for (int j = 0; j < 3; j++) view->detector[j] -= (fbp->axis[i] - center) * view->u[j];
     }
-    if (fbp->share) share_columns(fbp, center);
+    if (fbp->share) share_columns(fbp, center, fbp->share);
     status = qb__grid_check_fov(&geometry, &fbp->region.whole);
     if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->region.whole, fbp->ax, fbp->ay, fbp->h0);
     qb_geometry_destroy(&geometry);

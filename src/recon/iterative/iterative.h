@@ -64,7 +64,7 @@ size_t qb__iterative_kept(const qb__iterative *it);
 const float *qb__iterative_slice_of(const qb__iterative *it, const float *numbers, size_t z);
 bool qb__iterative_is_beyond(const qb__iterative *it, size_t z);
 void qb__iterative_keep(const qb__iterative *it, float *volume);
-qb_status qb__iterative_find_lost(qb__iterative *it);
+qb_status qb__iterative_find_lost(const qb__iterative *it, bool **lost);
 
 size_t qb__iterative_unknowns(const qb__iterative *it);
 size_t qb__iterative_equations(const qb__iterative *it);

@@ -9,14 +9,14 @@
 #include "ops/project.h"
 #include "recon/iterative/iterative.h"
 
-qb_status qb__iterative_find_lost(qb__iterative *it) {
+qb_status qb__iterative_find_lost(const qb__iterative *it, bool **lost) {
     const double MOST = 0.95;
     const bool *lost_rows = it->scan ? it->scan->lost_rows : NULL;
     const qb__rows_problem of = {it->info->views, (const double(*)[12])it->projector->matrices, it->grid.n[0],
                                  it->grid.n[1], it->info->rows};
     if (!lost_rows || it->geometry == &it->own) return QB_OK;
-    const qb_status status = qb__alloc(it->asked.n[2], sizeof *it->lost, &it->lost);
+    const qb_status status = qb__alloc(it->asked.n[2], sizeof **lost, lost);
     for (size_t z = 0; status == QB_OK && z < it->asked.n[2]; z++)
-        it->lost[z] = qb__reach_share(qb__reach_of_slice(&of, z + it->beyond[0]), lost_rows, it->info->rows) >= MOST;
+        (*lost)[z] = qb__reach_share(qb__reach_of_slice(&of, z + it->beyond[0]), lost_rows, it->info->rows) >= MOST;
     return status;
 }

@@ -239,7 +239,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     else
         it->rays = it->geometry;
     QB__TRY(qb__projector_on_cpu(it->rays, &it->grid, it->options->kernel, env, &it->projector));
-    QB__TRY(qb__iterative_find_lost(it));
+    QB__TRY(qb__iterative_find_lost(it, &it->lost));
     decision->lost = it->lost;
     if (isnan(it->center)) decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);
     check_rows(it, env);

@@ -24,7 +24,7 @@ enum {
     WORKS = 11
 };
 static const double ERRORS = 3;        /* standard errors that a stripe must exceed */
-static const double SURE_ERRORS = 10;  /* a stripe that cannot be random */
+static const double SURE_ERRORS = 16;  /* a stripe that cannot be random */
 static const double KINK_ERRORS = 2.5; /* noise allowed for each of the three distances, in standard errors */
 static const double ALIKE = 0.5;       /* smallest value of each of the three distances, relative to the height */
 static const double STRUCTURE = 0.1;   /* a stripe must exceed this part of the object's mean second difference */
@@ -170,12 +170,15 @@ static bool shows_the_object(qb__rings_row *row, size_t c, double height) {
     return !apart;
 }
 
-/* A few weak ones among many columns may be random. */
+/* A few weak ones among many columns may be random. Columns side by side with the same sign may be the edge of something
+ * round about the axis. The outermost columns have no neighbours on one side. */
 static bool is_sure(const spikes *s) {
     size_t count = 0;
-    for (size_t c = 0; c < s->n; c++) {
-        count += s->found[c] != 0;
-        if (fabs(s->found[c]) > SURE_ERRORS * s->height_errors[c]) return true;
+    for (size_t c = 2; c + 2 < s->n; c++) {
+        const double height = s->found[c];
+        if (height == 0 || height * s->found[c - 1] > 0) continue;
+        count++;
+        if (height * s->found[c + 1] <= 0 && fabs(height) > SURE_ERRORS * s->height_errors[c]) return true;
     }
     return count * SURE_PART >= s->n;
 }

@@ -19,8 +19,9 @@ typedef struct qb__fbp_reader {
     /* rows above and below a chunk that are read with it, for an engine that corrects them; 0: rows are corrected
      * already */
     size_t margin;
-    bool left;    /* the engine reads the numbers in place */
-    size_t parts; /* devices that share a chunk's slices */
+    bool left;                         /* the engine reads the numbers in place */
+    struct qb_tool_filtered *filtered; /* rows that earlier jobs have filtered; NULL: none */
+    size_t parts;                      /* devices that share a chunk's slices */
 } qb__fbp_reader;
 
 /* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of slices and needs only
@@ -84,6 +85,8 @@ int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 size_t qb__fbp_read_ahead(qb__fbp *fbp, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
 void qb__fbp_close(void *plan, bool named);
+/* Read and filter only rows that are not in `filtered`. */
+void qb__fbp_read_less(qb__fbp *fbp, struct qb_tool_filtered *filtered);
 /* fbp_grid.c: set the CPU's kernel, and set the axis that was found. Only fbp_plan.c, fbp_grid.c and fbp_roll.c write
  * the struct. */
 void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
@@ -134,6 +137,18 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center);
 const float *qb__fbp_share_of(const qb__fbp *fbp, size_t view);
 /* Text about the weights of a full turn with the axis near one side; "" if there are none. */
 void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size);
+
+/* ---- filtered rows of earlier jobs (fbp_filtered.c) ---- */
+
+/* The text of qb_tool_filtered_use(). */
+void qb__filtered_name(struct qb_tool_filtered *filtered, const char *rows);
+/* Keep the chunks of this job, unless they are kept or do not fit: packed rows of `bytes` each, the last of `last`. */
+void qb__filtered_begin(struct qb_tool_filtered *filtered, const qb__fbp *fbp, const qb__cut *cut, size_t bytes,
+                        size_t last);
+/* The packed rows of a chunk, which the job fills unless *ready; NULL: none are kept. `filtered` may be NULL. */
+void *qb__filtered_rows(const struct qb_tool_filtered *filtered, size_t chunk, bool *ready);
+/* The job has filtered so many views of a chunk. */
+void qb__filtered_add(struct qb_tool_filtered *filtered, size_t chunk, size_t views);
 
 /* ---- single slices on the CPU (fbp_slice.c) ---- */
 

@@ -209,7 +209,11 @@ static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, c
     const qb__fbp_worker has = {cpu->run->prepare, cpu->run->scratch[worker], &cpu->run->counts[worker]};
     size_t slices = qb__fbp_chunk_slices(fbp, chunk), row0 = qb__fbp_chunk_row(fbp, chunk);
     const size_t views = filter_views(fbp, chunk), end = qb__smaller((task + 1) * views, fbp->info->views);
-    for (size_t view = task * views; view < end; view++) qb__fbp_filter_view(fbp, &has, view, slices, row0, in, out);
+    bool ready;
+    void *kept = qb__filtered_rows(fbp->reader.filtered, chunk, &ready), *to = kept ? kept : out;
+    if (ready) return QB_OK;
+    for (size_t view = task * views; view < end; view++) qb__fbp_filter_view(fbp, &has, view, slices, row0, in, to);
+    qb__filtered_add(fbp->reader.filtered, chunk, end - task * views);
     return QB_OK;
 }
 
@@ -220,7 +224,10 @@ static size_t tile_tasks(void *self, size_t chunk) {
 
 static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     const on_cpu *cpu = self;
-    qb__fbp_tile(cpu->fbp, qb__fbp_chunk_slices(cpu->fbp, chunk), task, in, out, cpu->run->scratch[worker]);
+    bool ready;
+    const void *kept = qb__filtered_rows(cpu->fbp->reader.filtered, chunk, &ready);
+    qb__fbp_tile(cpu->fbp, qb__fbp_chunk_slices(cpu->fbp, chunk), task, kept ? kept : in, out,
+                 cpu->run->scratch[worker]);
     return QB_OK;
 }
 
@@ -249,8 +256,12 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 }
 
 static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *run) {
-    (void)cut;
-    ((on_cpu *)state)->run = run;
+    on_cpu *cpu = state;
+    const qb__fbp *fbp = cpu->fbp;
+    cpu->run = run;
+    if (fbp->reader.filtered)
+        qb__filtered_begin(fbp->reader.filtered, fbp, cut, qb__fbp_packed_bytes(fbp, cut->slices),
+                           qb__fbp_packed_bytes(fbp, qb__cut_last(cut, qb__run_count(cut->all_slices))));
     return QB_OK;
 }
 

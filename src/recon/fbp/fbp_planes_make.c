@@ -67,7 +67,7 @@ static uint64_t key_of(const qb__fbp *fbp, const qb_tool_lines *lines) {
     key = qb__hash(filter, strlen(filter), key);
     if (fbp->share) key = qb__hash(fbp->share, lines->columns * sizeof *fbp->share, key);
     key = qb__hash(fbp->roll.map, fbp->roll.maps * sizeof *fbp->roll.map, key);
-    return key ? key : 1;
+    return key;
 }
 
 static qb_status make_room(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_lines *lines) {
@@ -210,7 +210,7 @@ qb_status qb_tool_planes_make(qb_tool_planes *p, const qb_tool_lines *lines, qb_
     if (why) return qb__fail(QB_UNSUPPORTED, "%s", why);
     const uint64_t key = key_of(fbp, lines);
     qb_status status = QB_OK;
-    if (key != p->key) {
+    if (!key || key != p->key) { /* no key, without xxhash: nothing tells rows from others */
         status = make_room(p, fbp, lines);
         if (status == QB_OK) p->key = key;
     }

@@ -89,6 +89,8 @@ void qb__fbp_close(void *plan, bool named) {
     reader->cache = NULL;
 }
 
+void qb__fbp_read_less(qb__fbp *fbp, struct qb_tool_filtered *filtered) { fbp->reader.filtered = filtered; }
+
 /* Read as many rows as fit, of all views, and keep them until they are used, so that storage chunks of many rows are
  * read once. */
 static qb_status fill_cache(qb__fbp *fbp, size_t row) {
@@ -167,7 +169,9 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     size_t view0 = task * read_views(fbp), parts = reader->parts;
     size_t view1 = qb__smaller(view0 + read_views(fbp), fbp->info->views);
     char *raw = out;
-    if (reader->left) return QB_OK;
+    bool ready;
+    qb__filtered_rows(reader->filtered, chunk, &ready);
+    if (reader->left || ready) return QB_OK;
     if (fbp->roll.maps) {
         size_t first, end;
         qb__fbp_window(fbp, row0, slices, &first, &end);

@@ -230,6 +230,7 @@ qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) 
     if (status == QB_OK) status = view_device_open(r);
     if (status == QB_OK && !view_device_computes(r)) status = make_rough(r);
     if (status == QB_OK && !r->cone && !r->kept.started) status = view_kept_open(r);
+    if (status == QB_OK && !r->cone) status = view_filtered_open(r);
     return status;
 }
 
@@ -238,6 +239,7 @@ void view_recon_close(view_recon *r) {
     view_job_close(&r->job);
     view_device_close(r);
     view_kept_close(r);
+    view_filtered_close(r);
     view_planes_clear(&r->planes);
     pthread_mutex_destroy(&r->lock);
     pthread_mutex_destroy(&r->sharp.lock);

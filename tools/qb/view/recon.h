@@ -56,6 +56,12 @@ typedef struct view_job {
     char words[400];        /* how the command ended */
 } view_job;
 
+/* Filtered rows of the planes along z, of one level. */
+typedef struct view_filtered {
+    pthread_mutex_t lock;
+    struct qb_tool_filtered *rows;
+} view_filtered;
+
 struct view_live;
 
 typedef struct view_recon {
@@ -70,6 +76,7 @@ typedef struct view_recon {
     const char *output; /* output file of the command */
     view_planes planes;
     view_kept kept;
+    view_filtered filtered[2];  /* [view_level] */
     struct view_device *device; /* state of recon_device.c; NULL: all planes come from jobs of their own */
     view_progress sharp;
     view_job job;
@@ -131,6 +138,13 @@ void view_kept_close(view_recon *recon);
 qb_scan *view_kept_take(view_recon *recon, const view_changes *changes);
 void view_kept_release(view_recon *recon);
 bool view_kept_ready(view_recon *recon, const view_changes *changes);
+
+/* recon_filtered.c: rows that are filtered once for all planes of parallel beams along z. */
+qb_status view_filtered_open(view_recon *recon);
+void view_filtered_close(view_recon *recon);
+/* Runs the job of a plane; `kept`: it reads the kept line integrals. */
+qb_status view_filtered_run(const view_recon *recon, view_level level, const view_changes *changes, bool kept,
+                            qb_job *job, const qb_env *env);
 
 /* recon_job.c */
 void view_job_init(view_job *job);

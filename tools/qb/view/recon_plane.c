@@ -17,6 +17,7 @@ typedef struct part {
     qb_scan *scan;       /* scan that the job reads */
     const qb_scan *real; /* the same scan as it lies in the file */
     bool kept;           /* `scan` holds line integrals in memory */
+    const view_changes *changes;
     bool whole;
     const qb_tool_plane *plane; /* plane through that volume; NULL: the job makes the volume itself */
 } part;
@@ -100,7 +101,10 @@ static qb_status run_fbp(const part *p, view_options_of *made, const qb_output_o
     if (status == QB_OK && p->whole) status = qb_params_set(qb_fbp_params, fbp, "region", region);
     if (status == QB_OK && p->kept) status = view_recon_aim(p->real, fbp);
     if (status == QB_OK) status = qb_fbp_plan(p->scan, p->kept ? NULL : &made->prep, fbp, output, "qb view", env, &job);
-    if (status == QB_OK) status = qb_job_run(job, env, NULL);
+    if (status == QB_OK && p->n[2] > 1)
+        status = view_filtered_run(p->r, p->whole ? VIEW_WHOLE : VIEW_ROUGH, p->changes, p->kept, job, env);
+    else if (status == QB_OK)
+        status = qb_job_run(job, env, NULL);
     qb_job_destroy(job);
     return status;
 }
@@ -218,7 +222,7 @@ static qb_status live_plane(view_recon *r, part *p, const view_changes *changes,
 qb_status view_recon_plane(view_recon *r, const view_changes *changes, view_level level, size_t axis, size_t index,
                            const volatile sig_atomic_t *gone, float *out) {
     const int across = axis == 0 ? 2 : axis == 1 ? 1 : 0;
-    part p = {.r = r, .grid = grid_of(r, level), .whole = level == VIEW_WHOLE};
+    part p = {.r = r, .grid = grid_of(r, level), .whole = level == VIEW_WHOLE, .changes = changes};
     if (axis == 0 && view_changes_ask_tv(changes)) return view_recon_tv(r, changes, level, index, gone, out);
     qb_status status = p.whole ? view_device_plane(r, changes, axis, index, out) : QB_UNSUPPORTED;
     if (status != QB_UNSUPPORTED && status != QB_NO_MEMORY) return status;

@@ -84,8 +84,8 @@ static const qb__format formats[] = {
     {
         .name = "MetaImage",
         .extensions = " .mha .mhd ",
-        .line =
-            "MetaImage (.mha .mhd): reads data in the file or beside it, also compressed; writes .mha, also compressed",
+        .line = "MetaImage (.mha .mhd): reads data in the file or in one next to it, also compressed; writes .mha, "
+                "also compressed",
         .begins = begins_mha,
         .open = qb__mha_open,
         .writer = &qb__mha_writer,
@@ -94,7 +94,7 @@ static const qb__format formats[] = {
     {
         .name = "NPY",
         .extensions = " .npy ",
-        .line = "NPY (.npy): reads versions 1 to 3, C and Fortran order; writes, with a .json beside it",
+        .line = "NPY (.npy): reads versions 1 to 3, C and Fortran order; writes, with a .json next to it",
         .begins = begins_npy,
         .open = qb__npy_open,
         .scan = qb__sidecar_scan,
@@ -104,8 +104,8 @@ static const qb__format formats[] = {
     {
         .name = "raw",
         .extensions = " .raw .bin .dat .img ",
-        .line = "raw (.raw .bin .dat .img, folders, patterns): reads with --shape or our .json beside it; writes, "
-                "with a .json beside it",
+        .line = "raw (.raw .bin .dat .img, folders, patterns): reads with --shape or our .json next to it; writes, "
+                "with a .json next to it",
         .open = qb__raw_open,
         .series = true,
         .scan = qb__sidecar_scan,
@@ -115,8 +115,8 @@ static const qb__format formats[] = {
     {
         .name = "NRRD",
         .extensions = " .nrrd .nhdr ",
-        .line = "NRRD (.nrrd .nhdr): reads raw and gzip data, in the file or beside it; writes .nrrd, with a .json "
-                "beside it",
+        .line = "NRRD (.nrrd .nhdr): reads raw and gzip data, in the file or in one next to it; writes .nrrd, with a "
+                ".json next to it",
         .begins = begins_nrrd,
         .open = qb__nrrd_open,
         .scan = qb__sidecar_scan,
@@ -137,7 +137,7 @@ static const qb__format formats[] = {
     {
         .name = "MRC",
         .extensions = " .mrc .mrcs .rec .ali .st ",
-        .line = "MRC (.mrc .mrcs .rec .ali .st): reads and writes modes 0, 1, 2, 6 and 12, with a .json beside them",
+        .line = "MRC (.mrc .mrcs .rec .ali .st): reads and writes modes 0, 1, 2, 6 and 12, with a .json next to them",
         .open = qb__mrc_open,
         .scan = qb__sidecar_scan,
         .writer = &qb__mrc_writer,
@@ -146,7 +146,7 @@ static const qb__format formats[] = {
     {
         .name = "NIfTI",
         .extensions = " .nii .nii.gz ",
-        .line = "NIfTI (.nii .nii.gz): reads versions 1 and 2; writes both, with a .json beside them",
+        .line = "NIfTI (.nii .nii.gz): reads versions 1 and 2; writes both, with a .json next to them",
         .open = qb__nifti_open,
         .scan = qb__sidecar_scan,
         .writer = &qb__nifti_writer,
@@ -155,7 +155,7 @@ static const qb__format formats[] = {
     {
         .name = "vol",
         .extensions = " .vol .vgi .info ",
-        .line = "VGStudio and PyHST (.vol with .vgi or .vol.info): reads and writes both, with a .json beside them",
+        .line = "VGStudio and PyHST (.vol with .vgi or .vol.info): reads and writes both, with a .json next to them",
         .open = qb__vol_open,
         .scan = qb__sidecar_scan,
         .writer = &qb__vol_writer,
@@ -164,7 +164,7 @@ static const qb__format formats[] = {
     {
         .name = "DEN",
         .extensions = " .den ",
-        .line = "DEN (.den): reads and writes the legacy kind, with a .json beside it",
+        .line = "DEN (.den): reads and writes the legacy kind, with a .json next to it",
         .open = qb__den_open,
         .scan = qb__sidecar_scan,
         .writer = &qb__den_writer,
@@ -226,9 +226,9 @@ static const qb__format formats[] = {
     {
         .name = "sv-mbirct",
         .extensions = " .sinoparams .imgparams .2dsinodata .2dweightdata .2dprojection .2dimgdata ",
-        .line = "sv-mbirct (.sinoparams .imgparams, slices beside them): reads scans of parallel beams and fans, "
-                "weights and images; writes "
-                "images, as BASE_slice%04d.2Dimgdata, and scans of parallel beams, as BASE.sinoparams",
+        .line =
+            "sv-mbirct (.sinoparams .imgparams, slices next to them): reads scans of parallel beams and fans, weights "
+            "and images; writes images, as BASE_slice%04d.2Dimgdata, and scans of parallel beams, as BASE.sinoparams",
         .open = qb__mbirct_open,
         .scan = qb__mbirct_scan,
         .writer = &qb__mbirct_writer,
@@ -237,28 +237,28 @@ static const qb__format formats[] = {
     {
         .name = "Nikon",
         .extensions = " .xtekct ",
-        .line = "Nikon (.xtekct, TIFF beside it): reads cone-beam scans with their geometry",
+        .line = "Nikon (.xtekct, TIFF next to it): reads cone-beam scans with their geometry",
         .open = qb__vendor_open,
         .scan = qb__nikon_scan,
     },
     {
         .name = "SkyScan",
         .extensions = " .log ",
-        .line = "SkyScan (.log of Bruker, TIFF beside it): reads cone-beam scans with their geometry",
+        .line = "SkyScan (.log of Bruker, TIFF next to it): reads cone-beam scans with their geometry",
         .open = qb__vendor_open,
         .scan = qb__skyscan_scan,
     },
     {
         .name = "phoenix",
         .extensions = " .pca ",
-        .line = "phoenix (.pca of GE, TIFF beside it): reads cone-beam scans with their geometry",
+        .line = "phoenix (.pca of GE, TIFF next to it): reads cone-beam scans with their geometry",
         .open = qb__vendor_open,
         .scan = qb__phoenix_scan,
     },
     {
         .name = "NSI",
         .extensions = " .nsipro ",
-        .line = "NSI (.nsipro of North Star Imaging, TIFF in Radiographs... beside it): reads cone-beam scans with "
+        .line = "NSI (.nsipro of North Star Imaging, TIFF in Radiographs... next to it): reads cone-beam scans with "
                 "their geometry",
         .open = qb__vendor_open,
         .scan = qb__nsi_scan,
@@ -266,14 +266,14 @@ static const qb__format formats[] = {
     {
         .name = "Diondo",
         .extensions = " .xml ",
-        .line = "Diondo (.xml, raw in Projection beside it): reads cone-beam scans with their geometry",
+        .line = "Diondo (.xml, raw in Projection next to it): reads cone-beam scans with their geometry",
         .open = qb__vendor_open,
         .scan = qb__cabinet_scan,
     },
     {
         .name = "YXLON",
         .extensions = " .txt ",
-        .line = "YXLON (ScanParameter.xml or .txt, TIFF or raw in Projections beside it): reads cone-beam scans with "
+        .line = "YXLON (ScanParameter.xml or .txt, TIFF or raw in Projections next to it): reads cone-beam scans with "
                 "their geometry",
         .open = qb__vendor_open,
         .scan = qb__cabinet_scan,
@@ -298,7 +298,7 @@ static const qb__format formats[] = {
     {
         .name = "Elekta",
         .extensions = " .his ",
-        .line = "Elekta (.his, folders, patterns): reads views with NAME_Frames.xml beside them",
+        .line = "Elekta (.his, folders, patterns): reads views with NAME_Frames.xml next to them",
         .open = qb__elekta_open,
         .scan = qb__elekta_scan,
         .series = true,
@@ -468,9 +468,7 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
     if (known) return qb__fail(QB_UNSUPPORTED, "%s is %s", path, known);
     if (!*format)
         return qb__fail(QB_UNSUPPORTED,
-                        "%s: neither its name nor its first bytes are of a format "
-                        "known here",
-                        path);
+                        "%s: neither its name nor its first bytes are of a format that this program knows", path);
     if ((*format)->package)
         return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read %s; install %s and build again", path,
                         (*format)->name, (*format)->package);
@@ -483,15 +481,16 @@ qb_status qb__format_to_write(const char *path, const qb__format **format) {
     if (*format && (*format)->store) return QB_OK;
     if (*format && qb__is_folder(path) && path[n - 1] != '/')
         return qb__fail(QB_BAD_ARGUMENT,
-                        "%s is a folder, and by its name %s: remove it, give another name, or %s/ "
-                        "to have a TIFF stack in it",
+                        "%s is a folder, but its name is that of a file of kind %s: remove the folder, give another "
+                        "name, or write %s/ for a TIFF stack in it",
                         path, (*format)->name, path);
     if (qb__is_folder(path)) *format = named("TIFF");
     if (!*format)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "%s: what kind of file? .h5, .zarr, .mha, .npy, .nrrd, .nii, .mrc, .vol, .den, .raw, .tif, "
-                        "name_%%05d.tif, name_%%05d.dcm or a folder that ends in /",
-                        path);
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "%s: the name does not say which kind of file to write: end it in .h5, .zarr, .mha, .npy, .nrrd, .nii, "
+            ".mrc, .vol, .den, .raw, .tif, name_%%05d.tif, name_%%05d.dcm or a folder that ends in /",
+            path);
     if (!(*format)->writer && !(*format)->package)
         return qb__fail(QB_BAD_ARGUMENT,
                         "%s: %s is only read, not written; give .h5, .zarr, .mha, .npy, .nrrd, .nii, .mrc, .vol, .den, "

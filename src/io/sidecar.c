@@ -92,10 +92,10 @@ static qb_status load(const char *path, cJSON **object) {
     status = qb__json_parse(text, object);
     qb__free(text);
     if (status == QB_BAD_INPUT)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s, which says what %s holds, is no whole JSON: mend it, or move it away and say "
-                        "what the numbers are",
-                        name, path);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s, which describes %s, is not valid JSON: correct it, or remove it and give --shape and --quantity", name,
+            path);
     if (status != QB_OK) return qb__fail_in(status, "%s", name);
     const char *writer = cJSON_GetStringValue(cJSON_GetObjectItem(*object, "writer"));
     if (writer && strcmp(writer, "quickbeam") == 0) return QB_OK;
@@ -132,20 +132,21 @@ static qb_status check_same(const char *path, const cJSON *object, qb__source *s
         const double stated = cJSON_GetNumberValue(cJSON_GetArrayItem(list, i));
         if (!list || stated == (double)n[i]) continue;
         return qb__fail(QB_BAD_INPUT,
-                        "%s.json is of an array of %.0f x %.0f x %.0f, %s holds %zu x %zu x %zu: remove it, and say "
-                        "what the numbers are",
+                        "%s.json describes an array of %.0f x %.0f x %.0f, and %s holds %zu x %zu x %zu: remove the "
+                        ".json, and give --quantity",
                         path, cJSON_GetNumberValue(cJSON_GetArrayItem(list, 0)),
                         cJSON_GetNumberValue(cJSON_GetArrayItem(list, 1)),
                         cJSON_GetNumberValue(cJSON_GetArrayItem(list, 2)), path, n[0], n[1], n[2]);
     }
     if (dtype && strcmp(dtype, qb_dtype_name(source->dtype)) != 0)
-        return qb__fail(QB_BAD_INPUT, "%s.json is of %s numbers, %s holds %s: remove it, and say what the numbers are",
-                        path, dtype, path, qb_dtype_name(source->dtype));
+        return qb__fail(QB_BAD_INPUT,
+                        "%s.json describes %s numbers, and %s holds %s: remove the .json, and give --quantity", path,
+                        dtype, path, qb_dtype_name(source->dtype));
     snprintf(name, sizeof name, "%s.json", path);
     if (stat(path, &data) == 0 && stat(name, &sidecar) == 0 && data.st_mtime > sidecar.st_mtime + COPIED)
         snprintf(source->trouble, sizeof source->trouble,
-                 "the file was changed after the .json beside it: are its units and quantity still right?" QB__CODE(
-                     "older-json"));
+                 "the file was changed after its .json: check that the units and the quantity in the .json are still "
+                 "right" QB__CODE("older-json"));
     return QB_OK;
 }
 

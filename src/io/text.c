@@ -107,5 +107,5 @@ qb_status qb__json_parse(const char *text, cJSON **object) {
     *object = cJSON_ParseWithOpts(text, NULL, true);
     if (*object) return QB_OK;
     return errno == ENOMEM ? qb__fail(QB_NO_MEMORY, "no memory for a JSON text of %zu bytes", strlen(text))
-                           : qb__fail(QB_BAD_INPUT, "it is no whole JSON");
+                           : qb__fail(QB_BAD_INPUT, "it is not complete JSON");
 }

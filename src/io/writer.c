@@ -108,7 +108,7 @@ qb_status qb__packing_check(const char *path, const qb_stack *stack, const qb__w
     char word[24];
     snprintf(word, sizeof word, " %.20s ", stack->compress);
     if (kind->packs && !strstr(kind->packs, word))
-        return qb__fail(QB_BAD_ARGUMENT, "--compress %s: files like %s know%sonly; give a .h5 or .zarr file",
+        return qb__fail(QB_BAD_ARGUMENT, "--compress %s: files like %s can have%sonly; give a .h5 or .zarr file",
                         stack->compress, path, kind->packs);
     if (!kind->packs)
         return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s cannot be compressed; give a .h5, .zarr or .mha file",
@@ -279,7 +279,7 @@ static qb_status flush(qb_writer *writer) {
 const char *qb__writer_for_good(const char *path, const qb_stack *stack) {
     const qb__format *format;
     if (qb__format_to_write(path, &format) != QB_OK || !format->writer->resumes)
-        return "files of that kind cannot be gone on with: give .h5, .zarr, .npy, .raw, .mha, .tif or a folder";
+        return "files of that kind cannot be resumed: give .h5, .zarr, .npy, .raw, .mha, .tif or a folder";
     return stack->parts > 1 && !qb__parts_near(path)
                ? "its folder of parts is on another disk than the file: give --parts 1, also to the run that begins it"
                : NULL;
@@ -306,7 +306,7 @@ static bool is_long_enough(const qb_writer *writer, const unsigned char *images)
 qb_status qb__writer_has(const qb_writer *writer, const unsigned char *images) {
     if (writer->kind->has && is_spread(writer) ? writer->kind->has(writer, images) : is_long_enough(writer, images))
         return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s is kept and ends too early: remove it to start anew",
+    return qb__fail(QB_BAD_INPUT, "%s, kept by an earlier run, is incomplete: remove it to start again",
                     writer->part ? writer->part : writer->path);
 }
 

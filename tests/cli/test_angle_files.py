@@ -81,7 +81,7 @@ def test_npy_tables(folder):
     np.save(folder / "long.npy", np.arange(VIEWS + 3) * 2.0 - 4)
     assert np.abs(angles(folder, "--angles", "long.npy:2:92")[0] - TRUE).max() < 1e-9
     np.save(folder / "stack.npy", np.zeros((3, 4, 5)))
-    fails(3, "info", "s.h5", "--angles", "stack.npy", says=["no list of angles"], cwd=folder)
+    fails(3, "info", "s.h5", "--angles", "stack.npy", says=["not a list of angles"], cwd=folder)
     fails(3, "info", "s.h5", "--angles", "table.npy:3", says=["no column 3"], cwd=folder)
 
 
@@ -136,7 +136,7 @@ def test_units_of_a_scan(folder, unit, radians):
     assert np.abs(found - TRUE).max() < 1e-9
 
 
-@pytest.mark.parametrize("unit,says", [("grad", '"grad", which is no known angle'), ("rad", "178, stated in radians, are 28.3 turns")])
+@pytest.mark.parametrize("unit,says", [("grad", '"grad", which is not a known unit of angle'), ("rad", "178, stated in radians, are 28.3 turns")])
 def test_units_that_cannot_be(folder, unit, says):
     """Refused by whoever needs the angles, told by info; --angle-unit settles it."""
     own(folder, TRUE, unit)

@@ -142,7 +142,7 @@ def test_his_header(tmp_path):
     (tmp_path / "_Frames.xml").write_text("<Frame><GantryAngle>1</GantryAngle></Frame>")
     fails(3, "info", "a.his", says=["lists 1 frames for 4 images"], cwd=tmp_path)
     (tmp_path / "_Frames.xml").write_text("<Frame><GantryAngle>1</GantryAngle>")
-    fails(3, "info", "a.his", says=["cut within frame 0"], cwd=tmp_path)
+    fails(3, "info", "a.his", says=["ends within frame 0"], cwd=tmp_path)
     (tmp_path / "_Frames.xml").write_text("<Frame></Frame>" * 4)
     fails(3, "info", "a.his", says=["frame 0 has no <GantryAngle>"], cwd=tmp_path)
     (tmp_path / "b_Frames.xml").write_text("")

@@ -128,7 +128,7 @@ def test_slices_of_scanners(tmp_path):
     (tmp_path / "s" / "IM005.dcm").rename(tmp_path / "s" / "IM002.dcm")
     fails(3, "info", "s", says=["is one missing?"], cwd=tmp_path)
     for data, words in ((slice_of(stored[0, :5], 20), "another size"), (slice_of(stored[0], 20, axes=b"0\\1\\0\\0\\0\\1"), "direction"), (slice_of(stored[0], 20, frames=b"9"), "9 frames"),
-                        (slice_of(stored[0], 20)[:-2], "within its image"), (slice_of(stored[0], 20, bits=17), "17 bits of 16")):
+                        (slice_of(stored[0], 20)[:-2], "within its image"), (slice_of(stored[0], 20, bits=17), "17 bits, stored in 16")):
         (tmp_path / "s" / "IM004.dcm").write_bytes(data)
         fails(3, "info", "s", says=[words], cwd=tmp_path)
 

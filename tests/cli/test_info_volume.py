@@ -48,7 +48,7 @@ def test_a_long_story_of_an_mha_is_beside_it(folder):
     run(folder, "v.mha")
     raw = (folder / "v.mha").read_bytes()
     at, end = raw.index(b"QuickbeamProvenance = ") + 22, raw.index(b"\nElementDataFile")
-    (folder / "v.mha").write_bytes(raw[:at] + b"see the .json beside this file".ljust(end - at) + raw[end:])
+    (folder / "v.mha").write_bytes(raw[:at] + b"see the .json next to this file".ljust(end - at) + raw[end:])
     assert "provenance" not in qb_json("info", "v.mha", cwd=folder)
     (folder / "v.mha.json").write_text('{"writer": "quickbeam", "provenance": {"command": "qb fbp long"}}')
     assert qb_json("info", "v.mha", cwd=folder)["provenance"] == {"command": "qb fbp long"}

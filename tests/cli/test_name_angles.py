@@ -40,6 +40,6 @@ def test_refused(tmp_path):
     for code, pattern, words in ((2, "v_*.tif", "with one {}"), (2, "{}_{}", "with one {}"), (3, "w_{}_*.tif", "does not fit the name v_"),
                                  (3, "*" * 40 + "{}x", "does not fit the name v_")):
         fails(code, "info", "v/*.tif", "--angles-from-names", pattern, says=[words], cwd=tmp_path)
-    fails(2, "info", "v/*.tif", "--angles", "0:180", "--angles-from-names", "v_{}_*.tif", says=["give one of both"], cwd=tmp_path)
+    fails(2, "info", "v/*.tif", "--angles", "0:180", "--angles-from-names", "v_{}_*.tif", says=["leave one out"], cwd=tmp_path)
     qb("simulate", "spheres", "--views", VIEWS, "--detector", "32,8", "-o", "one.tif", cwd=tmp_path)
     fails(3, "info", "one.tif", "--angles-from-names", "{}.tif", says=[f"{VIEWS} views in 1 files"], cwd=tmp_path)

@@ -14,9 +14,9 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("code,args,says", [
-    (2, ["-o", "v.what"], ["v.what", "what kind of file"]),
+    (2, ["-o", "v.what"], ["v.what", "which kind of file"]),
     (1, ["-o", "no/such/v.h5"], ["no/such"]),
-    (2, ["-o", "v.h5", "--preview", "v.jpeg"], ["v.jpeg", "picture.png"]),
+    (2, ["-o", "v.h5", "--preview", "v.jpeg"], ["v.jpeg", "ends in .png"]),
     (2, ["-o", "v.h5", "--hu", "0"], ["--hu 0"]),
     (2, ["-o", "v.h5", "--slices", "3:9"], ["--slices 3:9"]),
     (2, ["-o", "v.h5", "-x"], ["has no option -x"]),

@@ -230,13 +230,13 @@ def test_what_differs_is_named_before_a_file_is_opened(scan, tmp_path):
 def test_damaged_ones_are_refused(scan, want, kept):
     note, new = kept / "done" / "0", kept / "new"
     text, data = note.read_bytes(), new.read_bytes()
-    for spoilt, says in ((b"not" + text[3:], "no such job"), (text[:40] + b"?" + text[41:], "checksum"),
+    for spoilt, says in ((b"not" + text[3:], "not of this job"), (text[:40] + b"?" + text[41:], "checksum"),
                          (text[:-9] + bytes([text[-9] ^ 1]) + text[-8:], "checksum")):
         note.write_bytes(spoilt)
-        refused(3, scan, kept, says=[says, "remove it to start anew"])
+        refused(3, scan, kept, says=[says, "remove it to start again"])
     note.write_bytes(text)
     new.write_bytes(data[:9000])
-    refused(3, scan, kept, says=["ends too early"])
+    refused(3, scan, kept, says=["is incomplete"])
     new.write_bytes(data)
     note.write_bytes(text[:-5])  # the last record was not whole: one slab less
     assert go_on("fbp", scan, *FBP, "-o", kept.parent / "v.npy") >= 1 and same(kept.parent / "v.npy", want)
@@ -319,7 +319,7 @@ def test_what_cannot_go_on(scan, tmp_path):
     job = ["fbp", scan, *FBP, "--resume", "-o"]
     fails(2, *job, tmp_path / "v.npy", "--preview", tmp_path / "p.png", says=["--resume", "--preview"])
     fails(2, *instead(job, tmp_path / "sweep", "--center", "14:16:1"), says=["--resume", "trial"])
-    fails(2, *job, tmp_path / "v_%04d.2Dimgdata", says=["--resume", "cannot be gone on with"])
+    fails(2, *job, tmp_path / "v_%04d.2Dimgdata", says=["--resume", "cannot be resumed"])
     assert not list(tmp_path.iterdir())
 
 

@@ -105,7 +105,7 @@ def test_refused_and_nothing_touched(place, case):
         words[name] = "look.png"
     before = snapshot(place)
     said = fails(2, *words)
-    assert "overwrite" in said or "two things" in said, said
+    assert "overwrite" in said or "two outputs" in said, said
     assert snapshot(place) == before
 
 
@@ -163,7 +163,7 @@ def test_where_a_link_leads_that_leads_to_nothing_yet(place, case, folder):
         os.symlink("real", "out")
     before = snapshot(place)
     said = fails(2, *words)
-    assert "overwrite" in said or "two things" in said, said
+    assert "overwrite" in said or "two outputs" in said, said
     assert snapshot(place) == before and not os.path.exists("real")
 
 

@@ -181,12 +181,12 @@ def test_other_verbs_and_options_given(tmp_path):
     (nikon(SrcToDetector=-3), "SrcToDetector is '-3'"),
     (nikon(Projections=0), "Projections is '0'"),
     (nikon(Name=None), "has no line `Name=...`"),
-    (nikon(Name="b*g"), "rename its files"),
+    (nikon(Name="b*g"), "rename the images"),
     (nikon(Name="bugs"), "no file matches"),
     (nikon(DetectorPixelsX=97), "states images of 97 x 64 pixels"),
     (nikon(InputFolderName="../.."), "outside its own folder"),
     (nikon(Projections=121), "121 angles for 120 views"),
-    ("[XTekCT]\0", "no text of settings"),
+    ("[XTekCT]\0", "not a text file of settings"),
 ])
 def test_bad_settings(tmp_path, text, words):
     put_images(tmp_path, "Scan 1/bug_", 60000)
@@ -316,19 +316,19 @@ def test_what_no_ray_shows_is_asked(tmp_path):
     ("a.nsipro", nsi(horizontal="0 0 0")[0], "its vectors put the source"),
     ("a.nsipro", nsi(rotate=45)[0], "turned by 45 degrees"),
     ("a.nsipro", nsi(number=0)[0], "states 0 views"),
-    ("a.nsipro", nsi()[0], "no folder Radiographs"),
+    ("a.nsipro", nsi()[0], "a folder Radiographs"),
     ("a.xml", diondo(HelixMode="true", HelixPerStepDistanceZ=0.25, ProjectionCountPer360deg=90), "a helix of 0.25 mm a view with 90 views a turn"),
     ("a.xml", diondo(HelixMode="true"), "an unknown number of mm a view"),
     ("a.xml", diondo(Laminography="true"), "is a laminography"),
     ("a.xml", diondo(SourceObjectDist=None), "has no <SourceObjectDist>"),
     ("a.xml", diondo(ProjectionDimX="wide"), "<ProjectionDimX> is 'wide'"),
-    ("a.xml", diondo(), "no folder Projection beside it"),
-    ("a.xml", yxlon("HelixTrajectory"), "is no CircleTrajectory"),
+    ("a.xml", diondo(), "a folder Projection next to it"),
+    ("a.xml", yxlon("HelixTrajectory"), "is not a CircleTrajectory"),
     ("a.xml", yxlon(Fdd=-1), "<Fdd> is '-1'"),
-    ("a.xml", yxlon(), "no folder Projektionen beside it"),
-    ("a.xml", "<RTK/>", "no scan of Diondo or YXLON"),
+    ("a.xml", yxlon(), "a folder Projektionen next to it"),
+    ("a.xml", "<RTK/>", "not a scan of Diondo or YXLON"),
     ("a.txt", yxlon_lines(**{"FDD [mm]": "far"}), "'FDD [mm]'"),
-    ("a.txt", "", "no scan of Diondo or YXLON"),
+    ("a.txt", "", "not a scan of Diondo or YXLON"),
 ])
 def test_bad_settings_of_others(tmp_path, name, text, words):
     (tmp_path / name).write_text(text)

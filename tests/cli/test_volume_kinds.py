@@ -225,7 +225,7 @@ def test_angles_of_matlab(tmp_path):
         f.write(b"MATLAB 7.3 MAT-file")
     for name in "/row", "/column", "/row:0:4":
         assert angles(tmp_path, "b.mat:" + name) == pytest.approx(turn)
-    for given, code, words in (("a.mat", 2, ["MATLAB file", "a.mat:/theta"]), ("a.mat:/none", 3, ["no array none", "it has other, row"]), ("a.mat:/table", 3, ["4 x 4 x 1", "no list"]),
+    for given, code, words in (("a.mat", 2, ["MATLAB file", "a.mat:/theta"]), ("a.mat:/none", 3, ["no array none", "it has other, row"]), ("a.mat:/table", 3, ["4 x 4 x 1", "not a list"]),
                                ("a.mat:/row:0:3", 3, ["3 angles"]), ("b.mat:/none", 3, ["/none"])):
         fails(code, "info", "p.npy", "--quantity", "line_integral", "--angles", given, says=words, cwd=tmp_path)
 
@@ -273,7 +273,7 @@ def test_ends_of_gzip(tmp_path):
 
 def test_bad_matlab(tmp_path):
     good, packed = mat({"a": VALUES.astype("f4")}), mat({"a": VALUES.astype("f4")}, packed=True)
-    for data, word in ((good[:-8], "ends at byte"), (good[:100], "100"), (b"", "a.mat"), (good[:126] + b"XX" + good[128:], "no MATLAB"), (packed[:-9], "ends at byte"),
+    for data, word in ((good[:-8], "ends at byte"), (good[:100], "100"), (b"", "a.mat"), (good[:126] + b"XX" + good[128:], "not a MATLAB"), (packed[:-9], "ends at byte"),
                        (packed[:150] + b"\xff\xff\xff" + packed[153:], "compressed data"), (mat({"a": VALUES.astype("f4"), "b": VALUES.astype("f4")}), "--dataset NAME"),
                        (mat({"a": np.arange(3.0)[:, None]}), "no array"), (mat({}), "no array"), (mat({"a": VALUES.astype("f8")}, flags=0x800), "no array"),
                        (good.replace(struct.pack("<3i", 2, 3, 4), struct.pack("<3i", 2, 3, 2**30)), "states 96 bytes"), (good.replace(struct.pack("<3i", 2, 3, 4), struct.pack("<3i", 2, -3, 4)), "no array"),

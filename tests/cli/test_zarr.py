@@ -151,9 +151,9 @@ def test_what_is_there(scan, want, tmp_path):
     assert not (out / ".zattrs").exists()
     (tmp_path / "w.zarr").mkdir()
     (tmp_path / "w.zarr/notes.txt").write_text("mine")
-    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "w.zarr", says=["a folder with other things than Zarr"])
+    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "w.zarr", says=["a folder that holds other files than Zarr"])
     (tmp_path / "x.zarr").write_text("mine")
-    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "x.zarr", says=["is no folder, as Zarr is"])
+    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "x.zarr", says=["is not a folder, and Zarr is one"])
     qb("convert", scan, "-o", tmp_path / "s.zarr")
     fails(2, "fbp", tmp_path / "s.zarr", *FBP, "-o", tmp_path / "s.zarr", says=["would overwrite the input"])
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.npy", "--compress", "zstd", says=["give a .h5, .zarr or .mha file"])
@@ -185,7 +185,7 @@ def test_others(tmp_path):
     put(tmp_path / "g.zarr/two")
     fails(3, "info", tmp_path / "g.zarr", says=["holds 2 arrays", "--dataset"])
     assert qb_json("info", tmp_path / "g.zarr", "--dataset", "/two", "--angles", "0:180")["views"] == 2
-    fails(3, "info", tmp_path / "g.zarr", "--dataset", "../a.zarr", says=["no path of an array in it"])
+    fails(3, "info", tmp_path / "g.zarr", "--dataset", "../a.zarr", says=["not the path of an array in it"])
 
 
 @pytest.mark.parametrize("changes, says", [
@@ -203,7 +203,7 @@ def test_damaged(scan, tmp_path):
     compare = ["compare", out, out]
     chunk, header = out / "0/c/0/0/0", out / "0/zarr.json"
     whole, text = chunk.read_bytes(), header.read_text()
-    for size, says in ((0, "cut short"), (100, "cut short"), (len(whole) - 1000, "cut short|damaged")):
+    for size, says in ((0, "incomplete"), (100, "incomplete"), (len(whole) - 1000, "incomplete|damaged")):
         chunk.write_bytes(whole[:size])
         said = fails(3, *compare)
         assert any(word in said for word in says.split("|")), said
@@ -211,6 +211,6 @@ def test_damaged(scan, tmp_path):
     fails(3, *compare, says=["0/c/0/0/0", "damaged", "gzip"])
     chunk.write_bytes(whole)
     header.write_text(text[:-30])
-    fails(3, *compare, says=["no whole JSON"])
+    fails(3, *compare, says=["not valid JSON"])
     header.unlink()
-    fails(3, *compare, says=["no Zarr"])
+    fails(3, *compare, says=["not Zarr"])

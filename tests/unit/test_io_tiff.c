@@ -200,8 +200,8 @@ static void what_is_no_image_of_ours(void **state) {
         const char *words;
     } cases[] = {{8, SAMPLEFORMAT_UINT, 3, PHOTOMETRIC_YCBCR, "colour image (3 samples"},
                  {12, SAMPLEFORMAT_INT, 1, PHOTOMETRIC_MINISBLACK, "12-bit samples"},
-                 {64, SAMPLEFORMAT_UINT, 1, PHOTOMETRIC_MINISBLACK, "64-bit samples"},
-                 {64, SAMPLEFORMAT_COMPLEXIEEEFP, 1, PHOTOMETRIC_MINISBLACK, "64-bit samples of format 6"}};
+                 {64, SAMPLEFORMAT_UINT, 1, PHOTOMETRIC_MINISBLACK, "samples of 64 bits and format 1"},
+                 {64, SAMPLEFORMAT_COMPLEXIEEEFP, 1, PHOTOMETRIC_MINISBLACK, "samples of 64 bits and format 6"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         how h = plain;
         h.bits = cases[k].bits, h.format = cases[k].format;

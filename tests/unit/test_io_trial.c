@@ -32,8 +32,8 @@ static void ends(void **state) {
         const char *words;
     } cases[] = {
         {"kill -SEGV $$", QB_BAD_INPUT, "a.h5: malformed: the HDF5 library crashes"},
-        {"kill -ABRT $$", QB_BAD_INPUT, "crashes on it"},
-        {"ulimit -S -t 1; while :; do :; done", QB_BAD_INPUT, "for ever"},
+        {"kill -ABRT $$", QB_BAD_INPUT, "crashes when it opens it"},
+        {"ulimit -S -t 1; while :; do :; done", QB_BAD_INPUT, "does not finish"},
         {"exit 9", QB_BAD_INPUT, "absurd amount of memory"},
         {"exit 1", QB_BAD_INPUT, "exit code 1"},
         {"kill -KILL $$", QB_NO_MEMORY, "was killed"},

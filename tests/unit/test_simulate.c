@@ -187,7 +187,7 @@ static void what_contradicts_is_refused(void **state) {
     refuse("disc", "geometry", "cone", "--sod and --sdd");
     refuse("disc", "detector", "10.5", "number of pixels");
     refuse("disc", "detector", "10,10,10", "at most 2");
-    refuse("disc", "truth", in_folder("refused.npy"), "two things");
+    refuse("disc", "truth", in_folder("refused.npy"), "two outputs");
     qb_simulate_options options = make_options();
     assert_status(qb_simulate("disc", &options, NULL), QB_BAD_ARGUMENT);
     set(&options, "output", in_folder("refused.npy"));

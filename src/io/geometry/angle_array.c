@@ -11,8 +11,8 @@ static qb_status check_shape(const qb__angle_list *list, const size_t n[3]) {
     size_t count;
     const bool one = n[1] == 1 || n[2] == 1;
     if (n[0] != 1 || !qb__mul(n[1], n[2], 1, &count) || !count || count > MOST)
-        return qb__fail(QB_BAD_INPUT, "%s holds %zu x %zu x %zu numbers: no list of angles", list->path, n[0], n[1],
-                        n[2]);
+        return qb__fail(QB_BAD_INPUT, "%s holds %zu x %zu x %zu numbers, which is not a list of angles", list->path,
+                        n[0], n[1], n[2]);
     if (list->column > (one ? 1 : n[2]))
         return qb__fail(QB_BAD_INPUT, "%s has no column %zu", list->path, list->column);
     if (one || list->column) return QB_OK;
@@ -64,8 +64,8 @@ qb_status qb__angle_list_mat(qb__angle_list *list, const char *name) {
     qb_status status = qb__mat_open(list->path, name, &source);
     const size_t *n = status == QB_OK ? source->shape : NULL;
     if (n && (n[0] != 1 || (n[1] != 1 && n[2] != 1)))
-        status = qb__fail(QB_BAD_INPUT, "%s: %s is %zu x %zu x %zu numbers: no list of angles", list->path, name, n[2],
-                          n[1], n[0]);
+        status = qb__fail(QB_BAD_INPUT, "%s: %s is %zu x %zu x %zu numbers, which is not a list of angles", list->path,
+                          name, n[2], n[1], n[0]);
     if (status == QB_OK) status = take_values(list, source, 0);
     qb__source_close(source);
     return status;

@@ -59,13 +59,14 @@ qb_status qb__angle_list_log(qb__angle_list *list, const char *text) {
             list->counts[list->count] = after - before;
             list->values[list->count++] = angle;
         } else if (list->count && !is_blank(line) && line[strspn(line, " \t")])
-            return qb__fail(QB_BAD_INPUT, "%s: line %zu has no number behind \"angle:\", as the lines above it have",
-                            list->path, number);
+            return qb__fail(QB_BAD_INPUT,
+                            "%s: line %zu has no number after \"angle:\", and the lines above it have one", list->path,
+                            number);
     }
     if (!counted) {
         qb__free(list->counts);
         list->counts = NULL;
     }
-    snprintf(list->how, sizeof list->how, "behind \"angle:\" in each line");
+    snprintf(list->how, sizeof list->how, "after \"angle:\" in each line");
     return QB_OK;
 }

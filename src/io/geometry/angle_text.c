@@ -113,9 +113,10 @@ static double unit_in(const char *text) {
 static qb_status check_brackets(const qb__angle_list *list, const char *cell) {
     const char *open = strchr(cell, '['), *close = open ? strchr(open, ']') : NULL;
     if (list->unit > 0 || !close || open == cell || close == open + 1) return QB_OK;
-    return qb__fail(QB_BAD_INPUT,
-                    "%s: its header states the unit %.*s, which is no known angle: give --angle-unit deg or rad",
-                    list->path, (int)(close - open + 1), open);
+    return qb__fail(
+        QB_BAD_INPUT,
+        "%s: its header states the unit %.*s, which is not a known unit of angle: give --angle-unit deg or rad",
+        list->path, (int)(close - open + 1), open);
 }
 
 static const char *const angle_words[] = {"angle", "theta", "winkel", NULL};

@@ -89,14 +89,14 @@ static qb_status check_unit(const qb__angle_list *list, const char *text, bool s
     }
     if (!(list->unit > 0) && qb__angles_may_be_either(list->count, low, high))
         return qb__fail(QB_BAD_INPUT,
-                        "--angles %s: %zu numbers from %g to %g without a unit: degrees or radians? Give "
-                        "--angle-unit deg or rad, or put :deg or :rad behind",
+                        "--angles %s: %zu numbers from %g to %g without a unit: degrees or radians? Give --angle-unit "
+                        "deg or rad, or write :deg or :rad after it",
                         text, list->count, low, high);
     if (list->unit == 1 && !sure && qb__angles_like_degrees(list->values, list->count))
-        return qb__fail(
-            QB_BAD_INPUT,
-            "--angles %s: %g to %g, stated in radians, are %.3g turns; degrees are meant? Give --angle-unit deg or rad",
-            text, low, high, (high - low) / (2 * M_PI));
+        return qb__fail(QB_BAD_INPUT,
+                        "--angles %s: %g to %g, stated in radians, are %.3g turns: they are probably degrees, give "
+                        "--angle-unit deg or rad",
+                        text, low, high, (high - low) / (2 * M_PI));
     return QB_OK;
 }
 
@@ -118,7 +118,8 @@ static qb_status read_hdf5(qb__angle_list *list, const char *dataset) {
 static qb_status read_dataset(qb__angle_list *list, const char *rest, const char **lines) {
     char dataset[512];
     const size_t n = strcspn(rest, ":");
-    if (n >= sizeof dataset) return qb__fail(QB_BAD_ARGUMENT, "--angles: a dataset of %zu characters", n);
+    if (n >= sizeof dataset)
+        return qb__fail(QB_BAD_ARGUMENT, "--angles: the name of the dataset has %zu characters, which is too long", n);
     memcpy(dataset, rest, n);
     dataset[n] = 0;
     *lines = rest[n] ? rest + n + 1 : NULL;

@@ -56,7 +56,7 @@ static bool is_known(const cJSON *item) {
 static qb_status drift_at(const cJSON *drift, const frame *f, double missing, double *sum) {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(drift, "value");
     double factor;
-    if (!cJSON_IsObject(drift)) return qb__fail(QB_BAD_INPUT, "a drift is no object");
+    if (!cJSON_IsObject(drift)) return qb__fail(QB_BAD_INPUT, "a drift is not a JSON object");
     if (!is_known(drift)) return QB_OK;
     if (cJSON_GetObjectItemCaseSensitive(drift, "file") && !value)
         return qb__fail(QB_UNSUPPORTED, "a drift is in a file of its own: write its values into the scenario");
@@ -74,7 +74,7 @@ static qb_status drift_at(const cJSON *drift, const frame *f, double missing, do
     const int left = (int)fmin(floor(at), n - 1), right = left + 1 < n ? left + 1 : left;
     const cJSON *a = cJSON_GetArrayItem(value, left), *b = cJSON_GetArrayItem(value, right);
     if (!cJSON_IsNumber(a) || !cJSON_IsNumber(b))
-        return qb__fail(QB_BAD_INPUT, "a drift has values that are no numbers");
+        return qb__fail(QB_BAD_INPUT, "a drift has values that are not numbers");
     *sum += factor * (a->valuedouble + (at - left) * (b->valuedouble - a->valuedouble));
     return QB_OK;
 }
@@ -283,7 +283,7 @@ bool qb__geometry_is_ctsimu(const qb__text *text) { return strstr(text->data, "\
 qb_status qb__geometry_from_ctsimu(const qb__text *text, qb_geometry *geometry) {
     cJSON *root;
     qb_status status = qb__json_parse(text->data, &root);
-    if (status != QB_OK) return qb__fail(QB_BAD_INPUT, "it is a scenario of CTSimU, but no JSON");
+    if (status != QB_OK) return qb__fail(QB_BAD_INPUT, "it is a scenario of CTSimU, but not valid JSON");
     const cJSON *scan = cJSON_GetObjectItemCaseSensitive(root, "acquisition");
     status = read_views(root, cJSON_GetObjectItemCaseSensitive(scan, "pixel_binning"), geometry);
     cJSON_Delete(root);

@@ -123,7 +123,8 @@ static qb_status only_the_file(const qb_geometry_options *options, const double 
                        : options->jitter.count ? "jitter"
                                                : NULL;
     if (!also) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which states it", also, options->geometry);
+    return qb__fail(QB_BAD_ARGUMENT, "--%s is given, and --geometry %s states it too: leave one out", also,
+                    options->geometry);
 }
 
 qb_status qb_geometry_make(const qb_geometry_options *given, size_t views, const double *angles,

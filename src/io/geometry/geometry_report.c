@@ -40,7 +40,7 @@ static const char *weights_text(const qb_geometry_info *info, qb_beam beam) {
         "a full turn: every ray is measured twice and counts half",
         "Parker, for a short scan: rays measured twice share their weight smoothly",
         "Wang, for an offset detector: rays that both sides see share their weight smoothly",
-        "for a scan with gaps: opposite rays make up for a gap where they were measured, else the views beside it"};
+        "for a scan with gaps: opposite rays make up for a gap where they were measured, else the neighbouring views"};
     return beam == QB_BEAM_PARALLEL ? "each view counts by its spacing" : texts[info->weights];
 }
 

@@ -59,7 +59,8 @@ static qb_status check(const qb_grid_options *options, const qb_numbers *voxels)
             return qb__fail(QB_BAD_ARGUMENT, "--size %g is not a whole number", size->value[i]);
     }
     if (options->like && also)
-        return qb__fail(QB_BAD_ARGUMENT, "--%s besides --like %s, which states it", also, options->like);
+        return qb__fail(QB_BAD_ARGUMENT, "--%s is given, and --like %s states it too: leave one out", also,
+                        options->like);
     return QB_OK;
 }
 

@@ -22,7 +22,8 @@ qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, do
     if (status == QB_OK && unit && qb__h5_text(file, dataset, "units", units, sizeof units) && *units) {
         *unit = qb__angle_unit(units);
         if (!(*unit > 0))
-            status = qb__fail(QB_BAD_INPUT, "%s:%s is in \"%s\", which is no known angle: give --angle-unit deg or rad",
+            status = qb__fail(QB_BAD_INPUT,
+                              "%s:%s is in \"%s\", which is not a known unit of angle: give --angle-unit deg or rad",
                               path, dataset, units);
     }
     H5Fclose(file);

@@ -90,7 +90,8 @@ static qb_status fetch_locked(const sweep *s, const hsize_t at[3], char *raw, si
     hsize_t stored = 0;
     const hsize_t *place = at + 3 - s->rank;
     if (H5Dget_chunk_storage_size(s->set, place, &stored) < 0) return bad_chunk(s, at, "its size is unknown");
-    if (stored == 0 || stored > qb__h5_chunks_most(s->chunks)) return bad_chunk(s, at, "its size makes no sense");
+    if (stored == 0 || stored > qb__h5_chunks_most(s->chunks))
+        return bad_chunk(s, at, "its stored size is not possible");
     *bytes = (size_t)stored;
     if (H5Dread_chunk(s->set, H5P_DEFAULT, place, mask, raw) >= 0) return QB_OK;
     return qb__h5_fail(QB_BAD_INPUT, s->source->path, "a chunk cannot be read");
@@ -101,7 +102,7 @@ static qb_status fetch_told(const sweep *s, const hsize_t at[3], char *raw, size
     const uint64_t place[3] = {at[0], at[1], at[2]};
     qb_status status = qb__h5_reader_chunk(s->chunks->reader, place, qb__h5_chunks_most(s->chunks), raw, bytes, mask);
     if (status != QB_OK) return qb__fail_in(status, "%s", s->source->path);
-    return *bytes ? QB_OK : bad_chunk(s, at, "its size makes no sense");
+    return *bytes ? QB_OK : bad_chunk(s, at, "its stored size is not possible");
 }
 
 static qb_status fetch_placed(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {

@@ -78,8 +78,8 @@ static void note_turns(hid_t file, const char *name, const char *detector, qb__n
         const double degrees = number_at(file, name, path, notes);
         if (!isnan(degrees) && fabs(fabs(degrees) - 180) < 1)
             qb__note(notes,
-                     "%s is 180 degrees: images may be mirrored, which is not undone; mirror them in a copy of the "
-                     "file" QB__CODE("detector-flip"),
+                     "%s is 180 degrees: images may be mirrored, and are read as stored: if the volume is a mirror "
+                     "image, give --flip" QB__CODE("detector-flip"),
                      path);
     }
 }

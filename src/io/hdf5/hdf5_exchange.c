@@ -26,13 +26,14 @@ static double angle_factor(hid_t file, const char *path, const double *values, s
     }
     if (factor == 1.0 && qb__angles_like_degrees(values, count))
         snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
-                 "%.120s: %g to %g, stated in radians, are %.3g turns; degrees are meant? Give --angle-unit deg or rad",
+                 "%.120s: %g to %g, stated in radians, are %.3g turns: they are probably degrees, give --angle-unit "
+                 "deg or rad",
                  path, low, high, (high - low) / 6.283185307179586);
     if (factor > 0.0) return factor;
     qb__printable(units);
     if (said)
         snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
-                 "%.120s is in \"%s\", which is no known angle: give --angle-unit deg or rad", path, units);
+                 "%.120s is in \"%s\", which is not a known unit of angle: give --angle-unit deg or rad", path, units);
     else if (qb__angles_may_be_either(count, low, high))
         snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
                  "%.120s: %zu numbers from %g to %g without a unit: degrees or radians? Give --angle-unit deg or rad",
@@ -110,7 +111,7 @@ static qb_status open_fields(hid_t file, const char *name, const char *group, co
         return QB_OK; /* 0 frames count as none */
     const size_t *data = parts->data.source->shape, n[3] = {data[0], sinogram ? data[0] : data[1], data[2]};
     qb__source *source = NULL;
-    qb_status status = there < 0 ? qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere", name, path)
+    qb_status status = there < 0 ? qb__fail(QB_BAD_INPUT, "%s:%s is a broken link", name, path)
                                  : qb__h5_source(file, name, path, &source);
     const bool reversed = status == QB_OK && is_reversed(source->shape, data);
     if (status == QB_OK && (source->shape[1] != n[1] || source->shape[2] != n[2]))

@@ -83,7 +83,7 @@ static qb_status only_array(hid_t file, const char *name, const char *below, con
             count++;
         }
     if (count == 1) return open_stack(file, name, found, out);
-    return qb__fail(QB_BAD_INPUT, "%s: which of its %zu arrays? Say so, as in %s:%s", name, count, name,
+    return qb__fail(QB_BAD_INPUT, "%s holds %zu arrays: name one of them, as in %s:%s", name, count, name,
                     found ? found : "/entry/data");
 }
 
@@ -107,7 +107,8 @@ static qb_status find_fields(hid_t file, const char *name, const char *dataset, 
     if (!dataset) return of_group(file, name, "", dark, map, out);
     if (!qb__h5_exists(file, dataset)) return qb__fail(QB_NOT_FOUND, "%s:%s is not there", name, dataset);
     if (strlen(dataset) >= sizeof group)
-        return qb__fail(QB_UNSUPPORTED, "%s: a path of %zu characters", name, strlen(dataset));
+        return qb__fail(QB_UNSUPPORTED, "%s: the path in the file has %zu characters, which is too long", name,
+                        strlen(dataset));
     snprintf(group, sizeof group, "%s", dataset);
     for (size_t n = strlen(group); n > 0 && group[n - 1] == '/';) group[--n] = 0;
     H5O_info_t info;

@@ -129,15 +129,16 @@ qb_status qb__h5_guard_end(pid_t child, const char *path, bool in_time) {
     while (waitpid(child, &how, 0) < 0 && errno == EINTR) continue;
     int number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
     if (!in_time)
-        return qb__fail(QB_IO, "%s: the HDF5 library did not come to an end with it in %d s: a disk that hangs?", path,
+        return qb__fail(QB_IO, "%s: the HDF5 library did not finish reading it within %d s: check the disk", path,
                         QB__H5_SECONDS);
     if (number == SIGXCPU)
-        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library computes for ever on it", path);
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library does not finish opening it", path);
     if (number == SIGINT || number == SIGTERM || number == SIGHUP)
         return qb__fail(QB_CANCELLED, "interrupted while %s was tried", path);
     if (number == SIGKILL) return qb__fail(QB_NO_MEMORY, "%s: the process that tried it was killed", path);
     if (number)
-        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library crashes on it (%s)", path, strsignal(number));
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library crashes when it opens it (%s)", path,
+                        strsignal(number));
     if (WEXITSTATUS(how) == QB__TRIAL_NO_MEMORY)
         return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library asks for an absurd amount of memory to open it",
                         path);

@@ -52,7 +52,8 @@ static qb_status open_file(mapping *m, const char *name) {
     if (strcmp(name, ".") == 0)
         snprintf(path, sizeof path, "%s", m->file);
     else if (!qb__external_find(m->file, name, "HDF5_VDS_PREFIX", path))
-        return qb__fail(QB_BAD_INPUT, "%s: some of its images are in %s, which is missing: put that file beside it",
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: some of its images are in %s, which is missing: put that file into the same folder",
                         m->label, name);
     if (m->source >= 0 && strcmp(path, m->path) == 0) return QB_OK;
     if (m->source >= 0) H5Fclose(m->source);
@@ -69,7 +70,7 @@ static qb_status compare(const mapping *m, const char *dataset) {
     hid_t set = qb__h5_dataset(m->source, dataset), space = set < 0 ? set : H5Dget_space(set);
     const int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, have, NULL);
     if (rank < 0)
-        status = qb__h5_fail(QB_BAD_INPUT, m->label, "the shape of a source");
+        status = qb__h5_fail(QB_BAD_INPUT, m->label, "the shape of a source cannot be read");
     else if (H5Sget_select_type(m->from) == H5S_SEL_ALL) {
         const hssize_t wanted = H5Sget_select_npoints(m->wanted), there = H5Sget_simple_extent_npoints(space);
         if (wanted != there)
@@ -101,7 +102,7 @@ static qb_status open_images(mapping *m, const char *name, const char *dataset, 
     qb_status status = open_file(m, name);
     if (status != QB_OK) return status;
     if (!qb__h5_exists(m->source, dataset))
-        return qb__fail(QB_BAD_INPUT, "%s takes images from %s:%s, which is not there", m->label, m->path, dataset);
+        return qb__fail(QB_BAD_INPUT, "%s takes images from %s:%s, which does not exist", m->label, m->path, dataset);
     status = compare(m, dataset);
     if (status != QB_OK || !qb__h5_shape(m->source, dataset, &rank, shape) || rank < 2) return status;
     nested++;
@@ -134,7 +135,7 @@ static qb_status add_covered(const mapping *m, int rank, const qb__source *whole
     }
     if (how == H5S_SEL_HYPERSLABS && H5Sis_regular_hyperslab(m->wanted) > 0) {
         if (H5Sget_regular_hyperslab(m->wanted, start + skip, stride + skip, count + skip, block + skip) < 0)
-            return qb__h5_fail(QB_BAD_INPUT, m->label, "where its parts go");
+            return qb__h5_fail(QB_BAD_INPUT, m->label, "its mappings cannot be read");
         for (int i = 0; i < 3; i++) { /* unlimited: up to the size of the dataset */
             if (count[i] == H5S_UNLIMITED)
                 count[i] = stride[i] ? qb__ceil_div(qb__larger(whole->shape[i], start[i]) - start[i], stride[i]) : 0;
@@ -150,10 +151,13 @@ static qb_status add_covered(const mapping *m, int rank, const qb__source *whole
     hsize_t *list;
     const hssize_t many = how == H5S_SEL_HYPERSLABS ? H5Sget_select_hyper_nblocks(m->wanted) : -1;
     if (many < 0 || many > BLOCKS_MOST)
-        return qb__fail(QB_UNSUPPORTED, "%s: one of its mappings is no run of blocks", m->label);
+        return qb__fail(
+            QB_UNSUPPORTED,
+            "%s: one of its mappings does not consist of blocks: copy the data into a dataset that is not virtual",
+            m->label);
     qb_status status = qb__alloc((size_t)many, 2 * (size_t)rank * sizeof *list, &list);
     if (status == QB_OK && H5Sget_select_hyper_blocklist(m->wanted, 0, (hsize_t)many, list) < 0)
-        status = qb__h5_fail(QB_BAD_INPUT, m->label, "where its parts go");
+        status = qb__h5_fail(QB_BAD_INPUT, m->label, "its mappings cannot be read");
     for (hssize_t n = 0; n < many && status == QB_OK; n++) {
         const hsize_t *low = list + 2 * rank * n, *high = low + rank;
         uint64_t values = 1;
@@ -172,7 +176,7 @@ static qb_status check_mapping(mapping *m, int rank, qb__source *whole, uint64_t
     if (H5Pget_virtual_filename(m->plist, m->index, m->name, NAME_MOST) < 0 ||
         H5Pget_virtual_dsetname(m->plist, m->index, m->dataset, NAME_MOST) < 0 || m->wanted < 0 || m->from < 0 ||
         H5Sget_simple_extent_ndims(m->wanted) != rank)
-        return qb__h5_fail(QB_BAD_INPUT, m->label, "where its parts are");
+        return qb__h5_fail(QB_BAD_INPUT, m->label, "its mappings cannot be read");
     m->name[NAME_MOST - 1] = m->dataset[NAME_MOST - 1] = 0;
     QB__TRY(add_covered(m, rank, whole, covered, &blocks));
     for (size_t b = 0; b < blocks && b < BLOCKS_MOST; b++) {
@@ -212,12 +216,13 @@ qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, 
     qb_status status;
     if (qb__h5_mapped_is_known) return QB_OK;
     if (whole->shape[0] > IMAGES_MOST)
-        return qb__fail(QB_BAD_INPUT, "%s: %zu images; %d are the most of a virtual dataset", label, whole->shape[0],
-                        IMAGES_MOST);
+        return qb__fail(QB_BAD_INPUT, "%s: it has %zu images; virtual datasets of at most %d are read", label,
+                        whole->shape[0], IMAGES_MOST);
     QB__TRY(qb__alloc(1, sizeof *m, &m));
     QB__TRY(qb__alloc(whole->shape[0], sizeof *covered, &covered));
     *m = (mapping){.plist = plist, .label = label, .file = file, .open = open_source, .source = H5I_INVALID_HID};
-    if (H5Pget_virtual_count(plist, &count) < 0) status = qb__h5_fail(QB_BAD_INPUT, label, "where its parts are");
+    if (H5Pget_virtual_count(plist, &count) < 0)
+        status = qb__h5_fail(QB_BAD_INPUT, label, "its mappings cannot be read");
     for (; status == QB_OK && m->index < count; m->index++) {
         m->wanted = H5Pget_virtual_vspace(plist, m->index);
         m->from = H5Pget_virtual_srcspace(plist, m->index);

@@ -86,7 +86,11 @@ static qb_status apply_control(hid_t file, const char *name, const place *at, do
     snprintf(path, sizeof path, "%s/image_key_control", at->group);
     int there = qb__h5_look(file, path);
     if (there == 0) return QB_OK;
-    if (there < 0) return qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere: which frames are projections?", name, path);
+    if (there < 0)
+        return qb__fail(QB_BAD_INPUT,
+                        "%s:%s is a broken link, so that projections cannot be told from other frames: restore the "
+                        "file that it names",
+                        name, path);
     qb_status status = qb__h5_numbers(file, name, path, FRAMES_MOST, &control, &n);
     if (status != QB_OK) return status;
     if (n != count)
@@ -190,11 +194,12 @@ static void read_angles(hid_t file, const char *name, const place *at, const qb_
 static qb_status open_kinds(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool views,
                             place *at, qb__scan_parts *parts) {
     if (!find_place(file, below, map, at, &parts->notes))
-        return qb__fail(QB_NOT_FOUND, "%s: no image_key beside a stack of frames", name);
+        return qb__fail(QB_NOT_FOUND, "%s: no image_key next to a stack of frames", name);
     if (at->keys != at->shape[0])
-        return qb__fail(QB_BAD_INPUT,
-                        "%s: %s has %zu numbers for %zu frames, so nothing says which frames are views: mend the file",
-                        name, at->key, at->keys, at->shape[0]);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s: %s has %zu numbers for %zu frames, so that views cannot be told from other frames: correct the file",
+            name, at->key, at->keys, at->shape[0]);
     char data[400];
     double *keys;
     size_t count;

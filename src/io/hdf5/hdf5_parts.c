@@ -106,7 +106,7 @@ out:
 static qb_status check_folder(const char *folder, size_t count) {
     struct stat about;
     const bool there = stat(folder, &about) == 0;
-    if (there && !S_ISDIR(about.st_mode)) return qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", folder);
+    if (there && !S_ISDIR(about.st_mode)) return qb__fail(QB_BAD_ARGUMENT, "%s exists and is not a folder", folder);
     if (there && access(folder, W_OK | X_OK) != 0) return qb__fail_errno(errno, "putting files into", folder);
     return check_older(folder, count);
 }
@@ -190,7 +190,7 @@ static qb_status resume_part(const qb_writer *writer, qb__h5_parts *parts, size_
     const bool good = parts->fd[part] >= 0;
     qb__free(path);
     if (good) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s is not a complete part of the kept volume: remove %.*s to start anew", name,
+    return qb__fail(QB_BAD_INPUT, "%s is not a complete part of the kept volume: remove %.*s to start again", name,
                     (int)(strrchr(parts->fresh, '/') - parts->fresh), parts->fresh);
 }
 

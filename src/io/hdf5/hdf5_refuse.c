@@ -25,7 +25,7 @@ static int dimensions(hid_t file, const char *path, char *text, size_t size) {
 qb_status qb__h5_refuse_shape(hid_t file, const char *path, const char *label) {
     char text[200];
     const int rank = dimensions(file, path, text, sizeof text);
-    if (rank < 3) return qb__fail(QB_BAD_INPUT, "%s is no array of two or three dimensions", label);
+    if (rank < 3) return qb__fail(QB_BAD_INPUT, "%s is not an array of two or three dimensions", label);
     return qb__fail(
         QB_BAD_INPUT,
         "%s has %d dimensions, %s: store one scan as [view][row][column], in Python data.reshape(views, rows, columns)",

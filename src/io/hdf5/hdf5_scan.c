@@ -75,7 +75,8 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
         char names[400] = "";
         append_names(names, sizeof names, &map->arrays);
         if (map->arrays.count == 0) return qb__fail(QB_BAD_INPUT, "%s holds no array of two or three dimensions", name);
-        return qb__fail(QB_BAD_INPUT, "%s: which of its %zu arrays? Give --dataset:%s", name, map->arrays.count, names);
+        return qb__fail(QB_BAD_INPUT, "%s holds %zu arrays: choose one by --dataset:%s", name, map->arrays.count,
+                        names);
     }
     if (!path) path = map->arrays.text[0];
     qb_status status = qb__h5_source(file, name, path, &parts->data.source);
@@ -93,7 +94,8 @@ static qb_status named_scan(hid_t file, const char *name, const qb_scan_options 
     const char *dataset = options->dataset;
     char group[600], data[620];
     if (strlen(dataset) >= 580)
-        return qb__fail(QB_UNSUPPORTED, "%s: --dataset of %zu characters; 579 are the most", name, strlen(dataset));
+        return qb__fail(QB_UNSUPPORTED, "%s: --dataset has %zu characters; at most 579 are possible", name,
+                        strlen(dataset));
     if (!qb__h5_exists(file, dataset)) return qb__fail(QB_NOT_FOUND, "%s: --dataset %s is not there", name, dataset);
     snprintf(group, sizeof group, "%s", dataset);
     size_t n = strlen(group);
@@ -130,16 +132,15 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
         return status;
     }
     if (map->entries.count)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s:%s is an NXtomo without image_key beside its data; %zu "
-                        "links lead nowhere%s%s. Give --dataset",
-                        name, map->entries.text[0], map->dangling, map->dangling ? ", the first " : "",
-                        map->first_dangling);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s:%s is an NXtomo without image_key next to its data; %zu links are broken%s%s. Give --dataset", name,
+            map->entries.text[0], map->dangling, map->dangling ? ", the first " : "", map->first_dangling);
     status = qb__bliss_scan(file, name, map, parts);
     if (status != QB_NOT_FOUND) return status;
     status = plain_array(file, name, NULL, map, options->as, parts);
     if (status == QB_OK || map->dangling == 0) return status;
-    return qb__fail_in(status, "%zu links lead nowhere, the first %s", map->dangling, map->first_dangling);
+    return qb__fail_in(status, "%zu links are broken, the first is %s", map->dangling, map->first_dangling);
 }
 
 /* True if a dataset can grow; and its first dimension. */
@@ -183,7 +184,7 @@ qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__sc
         qb__note(&parts->notes,
                  "the file is being written: views that come later are not read" QB__CODE("being-written"));
     if (map.dangling)
-        qb__note(&parts->notes, "%zu of %zu links lead nowhere, the first is %s" QB__CODE("broken-links"), map.dangling,
+        qb__note(&parts->notes, "%zu of %zu links are broken, the first is %s" QB__CODE("broken-links"), map.dangling,
                  map.links, map.first_dangling);
     if (map.links > QB__H5_LINKS)
         qb__note(&parts->notes,

@@ -93,7 +93,7 @@ static bool give_chunk(hid_t set, int rank, const qb__h5_question *asked) {
     if (H5Dget_chunk_storage_size(set, place, &bytes) < 0)
         status = qb__h5_fail(QB_BAD_INPUT, "a chunk", "its size");
     else if (bytes > asked->most)
-        status = qb__fail(QB_BAD_INPUT, "a chunk of %llu bytes makes no sense", (unsigned long long)bytes);
+        status = qb__fail(QB_BAD_INPUT, "a chunk of %llu bytes is not possible", (unsigned long long)bytes);
     if (status == QB_OK) status = qb__alloc((size_t)bytes, 1, &data);
     if (status == QB_OK && bytes && H5Dread_chunk(set, H5P_DEFAULT, place, &answer.mask, data) < 0)
         status = qb__h5_fail(QB_BAD_INPUT, "a chunk", "it cannot be read");

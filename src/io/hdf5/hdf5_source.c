@@ -322,7 +322,7 @@ static qb_status read_lengths(hid_t file, const char *path, const char *label, q
         if (qb__h5_number(file, path, keys[i], to[i]) && isfinite(*to[i])) continue;
         qb__source_close(*source);
         *source = NULL;
-        return qb__fail(QB_BAD_INPUT, "%s: its attribute %s is no number", label, keys[i]);
+        return qb__fail(QB_BAD_INPUT, "%s: its attribute %s is not a number", label, keys[i]);
     }
     return qb__source_scale(source, slope, intercept);
 }

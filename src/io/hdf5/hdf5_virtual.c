@@ -27,7 +27,7 @@ static qb_status look(hid_t plist, size_t i, const char *file, const char *label
     path[0] = 0;
     if (H5Pget_virtual_filename(plist, i, name, sizeof name) < 0 ||
         H5Pget_virtual_dsetname(plist, i, dataset, NAME_MOST) < 0)
-        return qb__h5_fail(QB_BAD_INPUT, label, "where its parts are");
+        return qb__h5_fail(QB_BAD_INPUT, label, "its mappings cannot be read");
     name[sizeof name - 1] = dataset[NAME_MOST - 1] = 0;
     if (strcmp(name, ".") == 0) return QB_OK;
     for (const char *from = name; *from; from++) {
@@ -152,7 +152,7 @@ qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, qb__h
     if (status != QB_OK) return status;
     qb__h5_text(main, "/", "volume_id", own.volume, sizeof own.volume);
     H5Fclose(main);
-    if (H5Pget_virtual_count(plist, &count) < 0) return qb__h5_fail(QB_BAD_INPUT, label, "where its parts are");
+    if (H5Pget_virtual_count(plist, &count) < 0) return qb__h5_fail(QB_BAD_INPUT, label, "its mappings cannot be read");
     ours = ours && count > 0 && count <= PARTS_MOST && count <= whole->shape[0];
     QB__TRY(qb__alloc(2, NAME_MOST, &path));
     QB__TRY(qb__source_create(sizeof *v, "HDF5", label, &v));

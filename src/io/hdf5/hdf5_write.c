@@ -93,7 +93,9 @@ static qb_status find_data(qb_writer *writer) {
     qb__h5_leave();
     writer->data_offset = offset;
     if (offset != HADDR_UNDEF) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s is kept and is no such HDF5 file: remove it to start anew", writer->part);
+    return qb__fail(QB_BAD_INPUT,
+                    "%s, kept by an earlier run, is not the HDF5 file of this job: remove it to start again",
+                    writer->part);
 }
 
 /* Check before any image is computed that the chunk index can be added at the end. */
@@ -114,8 +116,7 @@ static qb_status begin_hdf5(qb_writer *writer) {
     size_t n = stack->angles ? stack->shape[0] : 0;
     qb_status status = QB_OK;
     if (packed && !writer->set) {
-        status = qb__fail(QB_BAD_ARGUMENT, "%s: a slice that is one of several files is not compressed: give .tif",
-                          writer->path);
+        status = qb__fail(QB_BAD_ARGUMENT, "%s: a file of one slice is not compressed: give .tif", writer->path);
         goto out;
     }
     if (spread || packed) QB__TRY(make_own(writer, spread, packed));

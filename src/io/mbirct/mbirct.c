@@ -59,8 +59,8 @@ static qb_status find_first(mbirct *m) {
     for (m->digits = DIGITS_MOST; m->digits > 0; m->digits--)
         if (name_slice(m, 0, m->digits, name) && access(name, F_OK) == 0) return QB_OK;
     if (!name_slice(m, 0, DIGITS_MOST, name)) return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", m->stem);
-    return qb__fail(QB_NOT_FOUND, "%s is not there, also with fewer digits: the data belong beside %s", name,
-                    m->base.path);
+    return qb__fail(QB_NOT_FOUND, "%s does not exist, nor a name with fewer digits: put the data into the folder of %s",
+                    name, m->base.path);
 }
 
 static qb_status check_files(const mbirct *m, const size_t lines) {
@@ -75,11 +75,12 @@ static qb_status check_files(const mbirct *m, const size_t lines) {
             return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", m->stem);
         qb_status status = qb__file_size(name, &bytes);
         if (status == QB_OK && bytes != values)
-            status = qb__fail(QB_BAD_INPUT, "%s has %llu bytes; %zu x %zu float32 of %s are %zu", name,
-                              (unsigned long long)bytes, lines, columns, m->base.path, values);
+            status =
+                qb__fail(QB_BAD_INPUT, "%s has %llu bytes, but the %zu x %zu float32 numbers that %s states are %zu",
+                         name, (unsigned long long)bytes, lines, columns, m->base.path, values);
         if (status == QB_NOT_FOUND)
-            status = qb__fail(QB_BAD_INPUT, "%s is not there: %s says %zu slices from %zu on", name, m->base.path,
-                              slices, m->first);
+            status = qb__fail(QB_BAD_INPUT, "%s does not exist, but %s states %zu slices from number %zu on", name,
+                              m->base.path, slices, m->first);
         if (status != QB_OK) return status;
     }
     return QB_OK;
@@ -170,7 +171,8 @@ static qb_status open_kind(const char *path, mbirct **out, char *parameters, cha
     mbirct *m = NULL;
     qb_status status;
     *text = NULL;
-    if (!k || stem + 20 > QB__MBIRCT_NAME) return qb__fail(QB_BAD_ARGUMENT, "%.60s is no name of sv-mbirct's", path);
+    if (!k || stem + 20 > QB__MBIRCT_NAME)
+        return qb__fail(QB_BAD_ARGUMENT, "%.60s is not a file name of sv-mbirct", path);
     QB__TRY(qb__source_create(sizeof *m, "sv-mbirct", path, &m));
     snprintf(m->stem, sizeof m->stem, "%.*s", (int)stem, path);
     snprintf(parameters, QB__MBIRCT_NAME, "%.*s%s", (int)stem, path, k->parameters);

@@ -56,7 +56,9 @@ qb_status qb__geometry_from_mbirct(const char *path, const char *text, qb_geomet
     qb_status status;
     QB__TRY(qb__mbirct_beam_of(path, text, &beam));
     if (beam.kind == QB__MBIRCT_PARALLEL)
-        return qb__fail(QB_BAD_INPUT, "its beam is parallel: rays follow from the scan's angles and --center");
+        return qb__fail(
+            QB_BAD_INPUT,
+            "its beam is parallel, so it is not a geometry file: the angles of the scan and --center are enough");
     QB__TRY(circle_of(path, text, &beam, &size, &circle));
     QB__TRY(qb__geometry_create(QB_BEAM_CONE, size.views, size.rows, size.columns, geometry));
     QB__TRY(qb__alloc(size.views, sizeof *radians, &radians));

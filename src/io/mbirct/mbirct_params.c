@@ -82,7 +82,7 @@ qb_status qb__mbirct_angles(const char *path, const char *text, size_t views, do
     }
     next += strspn(next, " \t\r\n");
     if (count != views || *next)
-        status = qb__fail(QB_BAD_INPUT, "%s: %zu numbers, then %.20s; %s says %zu views", name, count,
+        status = qb__fail(QB_BAD_INPUT, "%s: after %zu numbers comes %.20s, but %s states %zu views", name, count,
                           *next ? next : "nothing", path, views);
     snprintf(from, size, "%.150s", name);
 out:

@@ -50,14 +50,14 @@ static qb_status check_name(const qb_writer *writer) {
 static qb_status check_rays(const qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     if (!s->quantity || strcmp(s->quantity, qb_quantity_name(QB_LINE_INTEGRAL)) != 0)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: a scan of sv-mbirct's has line integrals, not %s", writer->path,
+        return qb__fail(QB_BAD_ARGUMENT, "%s: a scan for sv-mbirct has line integrals, not %s", writer->path,
                         s->quantity ? s->quantity : "unknown numbers");
     if (s->beam != QB_BEAM_PARALLEL || !s->angles)
         return qb__fail(QB_BAD_ARGUMENT, "%s: scans of parallel beams are written for sv-mbirct; others are read only",
                         writer->path);
     if (!isfinite(s->axis))
         return qb__fail(QB_BAD_ARGUMENT,
-                        "%s: sv-mbirct knows one column that the axis falls on, and these views have more than one",
+                        "%s: sv-mbirct has one column of the axis for all views, and these views have several",
                         writer->path);
     return QB_OK;
 }
@@ -75,8 +75,9 @@ static qb_status check_stack(const qb_writer *writer) {
     if (s->dtype != QB_F32)
         return qb__fail(QB_BAD_ARGUMENT, "%s: sv-mbirct's numbers are float32: leave --dtype out", writer->path);
     if (first(writer) + slices(writer) <= SLICES_MOST) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%s: slices %zu to %zu have more than the four digits of sv-mbirct", writer->path,
-                    first(writer), first(writer) + slices(writer) - 1);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "%s: the numbers of slices %zu to %zu have more than four digits, the most of sv-mbirct",
+                    writer->path, first(writer), first(writer) + slices(writer) - 1);
 }
 
 static qb_status prepare(qb_writer *writer) {
@@ -95,7 +96,8 @@ static qb_status begin(qb_writer *writer) {
     if (status != QB_OK) return status;
     status = qb__series_begin(pattern, "", first(writer), slices(writer), writer->set, writer->own);
     if (status == QB_OK && ((qb__series *)writer->own)->digits > DIGITS_MOST)
-        status = qb__fail(QB_BAD_ARGUMENT, "%s: sv-mbirct's numbers have four digits at most", writer->path);
+        status = qb__fail(QB_BAD_ARGUMENT, "%s: the numbers in file names of sv-mbirct have at most four digits",
+                          writer->path);
     return status;
 }
 

@@ -87,7 +87,7 @@ qb_status qb__preview_check(const char *path) {
     if (stat(path, &what) == 0 && S_ISDIR(what.st_mode))
         status = qb__fail(QB_BAD_ARGUMENT, "%s is a folder, not the name of a picture", path);
     else if (!dot || strcasecmp(dot, ".png") != 0)
-        status = qb__fail(QB_BAD_ARGUMENT, "%s: a preview is a picture.png", path);
+        status = qb__fail(QB_BAD_ARGUMENT, "%s: a preview is a PNG picture: give a name that ends in .png", path);
     else if (access(folder, W_OK | X_OK) != 0)
         status = qb__fail_errno(errno, "a picture cannot be put into", folder);
     qb__free(folder);
@@ -100,7 +100,7 @@ qb_status qb__preview_write(qb__publication *set, const char *path, const float 
     size_t columns = factor ? nx / factor : 0, rows = factor ? ny / factor : 0;
     size_t bytes;
     if (!columns || !rows || !qb__mul(nx, ny, sizeof *image, &bytes))
-        return qb__fail(QB_BAD_ARGUMENT, "%s: a picture of %zu x %zu", path, nx, ny);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: a picture of %zu x %zu pixels is not possible", path, nx, ny);
     float *small = NULL;
     unsigned char *grey = NULL;
     qb_status status;

@@ -33,13 +33,16 @@ qb_status qb__den_open(const char *path, const char *how, qb__source **source) {
     const size_t rows = head[0] | (size_t)head[1] << 8, columns = head[2] | (size_t)head[3] << 8,
                  images = head[4] | (size_t)head[5] << 8;
     if (!rows)
-        return qb__fail(QB_UNSUPPORTED, "%s: it begins with 0 rows, as extended DEN does: save it as legacy DEN", path);
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s: it is of the extended DEN format (its header begins with 0): save it as legacy DEN", path);
     if (!columns || !images)
-        return qb__fail(QB_BAD_INPUT, "%s: its header says %zu x %zu x %zu", path, images, rows, columns);
+        return qb__fail(QB_BAD_INPUT, "%s: its header states %zu x %zu x %zu numbers, which is not possible", path,
+                        images, rows, columns);
     if (!type_of(bytes, (uint64_t)images * rows * columns, &plain.dtype))
-        return qb__fail(QB_BAD_INPUT,
-                        "%s: %zu x %zu x %zu numbers of 2, 4 or 8 bytes behind a header of 6 are not its %llu bytes",
-                        path, images, rows, columns, (unsigned long long)bytes);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s: a header of 6 bytes and %zu x %zu x %zu numbers of 2, 4 or 8 bytes do not make its %llu bytes", path,
+            images, rows, columns, (unsigned long long)bytes);
     plain.shape[0] = images, plain.shape[1] = rows, plain.shape[2] = columns;
     plain.offset = HEADER;
     plain.swap = __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__;

@@ -96,12 +96,13 @@ static qb_status number_of(const char *path, const char *header, const char *key
     *number = missing;
     if (!value_of(header, key, value, sizeof value)) {
         if (missing) return QB_OK;
-        return qb__fail(QB_BAD_INPUT, "%s: an EDF header without %s", path, key);
+        return qb__fail(QB_BAD_INPUT, "%s: its EDF header has no %s", path, key);
     }
     errno = 0;
     const unsigned long long n = strtoull(value, &end, 10);
     if (end == value || errno || *value == '-' || n < 1 || n > (1ULL << 40))
-        return qb__fail(QB_BAD_INPUT, "%s: %s is '%.40s' in an EDF header", path, key, value);
+        return qb__fail(QB_BAD_INPUT, "%s: its EDF header states %s = '%.40s', which is not a positive number", path,
+                        key, value);
     *number = (size_t)n;
     return QB_OK;
 }
@@ -113,9 +114,9 @@ static qb_status parse(const char *path, const char *header, frame *f) {
     QB__TRY(number_of(path, header, "Dim_1", 0, &f->columns));
     QB__TRY(number_of(path, header, "Dim_2", 1, &f->rows));
     QB__TRY(number_of(path, header, "Dim_3", 1, &deep));
-    if (deep > 1) return qb__fail(QB_UNSUPPORTED, "%s: an EDF image of three dimensions", path);
+    if (deep > 1) return qb__fail(QB_UNSUPPORTED, "%s: its EDF images have three dimensions: save images of two", path);
     if (value_of(header, "Compression", value, sizeof value) && *value && strncasecmp(value, "none", 4) != 0)
-        return qb__fail(QB_UNSUPPORTED, "%s: its images are compressed (%.40s): save them without", path, value);
+        return qb__fail(QB_UNSUPPORTED, "%s: its images are compressed (%.40s): save them uncompressed", path, value);
     f->swap = value_of(header, "ByteOrder", value, sizeof value) && strcasecmp(value, "HighByteFirst") == 0;
     if (!value_of(header, "DataType", value, sizeof value)) snprintf(value, sizeof value, "nothing");
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -144,8 +145,9 @@ static qb_status read_header(const blob *from, uint64_t at, char *text, size_t *
         if (!brace) continue;
         *brace = 0;
         *length = n; /* headers fill whole blocks */
-        return strlen(text) == (size_t)(brace - text) ? QB_OK
-                                                      : qb__fail(QB_BAD_INPUT, "%s: an EDF header with a byte 0", path);
+        return strlen(text) == (size_t)(brace - text)
+                   ? QB_OK
+                   : qb__fail(QB_BAD_INPUT, "%s: its EDF header holds a byte 0: it is damaged", path);
     }
     return qb__fail(QB_BAD_INPUT, "%s: there is no EDF header at byte %llu", path, (unsigned long long)at);
 }
@@ -184,8 +186,8 @@ static qb_status list_frames(edf *e, size_t file, const blob *from, uint64_t mos
         QB__TRY(parse(from->path, text, &f));
         f.offset = at + length;
         if (!qb__mul(f.rows, f.columns, qb_dtype_size(f.dtype), &image) || image > most - f.offset) {
-            status = qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within an image of %zu x %zu %s", from->path,
-                              (unsigned long long)most, f.columns, f.rows, qb_dtype_name(f.dtype));
+            status = qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within an image of %zu x %zu %s",
+                              from->path, (unsigned long long)most, f.columns, f.rows, qb_dtype_name(f.dtype));
             goto out;
         }
         QB__TRY(add_frame(e, &f));
@@ -246,7 +248,7 @@ static qb_status read_packed(const char *path, const frame *f, size_t image, siz
     qb_status status = qb__unpack_file(path, 0, f->offset + image + BLOCK, &data, &have);
     if (status != QB_OK) return status;
     if (have < f->offset + image)
-        status = qb__fail(QB_BAD_INPUT, "%s ends within its image, at byte %zu once unpacked", path, have);
+        status = qb__fail(QB_BAD_INPUT, "%s is incomplete: unpacked it ends at byte %zu, within its image", path, have);
     else if (have == f->offset + image + BLOCK)
         status = qb__fail(QB_UNSUPPORTED, "%s: one of several compressed files, with several images: unpack it", path);
     else

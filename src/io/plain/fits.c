@@ -59,7 +59,7 @@ static qb_status read_header(int fd, const char *path, uint64_t *at, header *h) 
         if (status != QB_OK) return status;
         for (int i = 0; i < BLOCK / CARD && !h->ended; i++) set_card(h, block + i * CARD);
     }
-    return h->ended ? QB_OK : qb__fail(QB_BAD_INPUT, "%s: no END in its FITS header", path);
+    return h->ended ? QB_OK : qb__fail(QB_BAD_INPUT, "%s: its FITS header has no END: it is incomplete", path);
 }
 
 /* Bytes of the data, and whether they are images; false for impossible numbers. */
@@ -96,7 +96,8 @@ static qb_status find(int fd, const char *path, header *h, qb__plain *plain, boo
         if (status != QB_OK) break;
         if (n == 0 && !h->image) return qb__fail(QB_BAD_INPUT, "%s does not begin like a FITS file", path);
         if (!measure(h, plain->shape, &bytes))
-            return qb__fail(QB_BAD_INPUT, "%s: BITPIX %d and %d axes are no sound FITS header", path, h->bits, h->axes);
+            return qb__fail(QB_BAD_INPUT, "%s: its FITS header states BITPIX %d and %d axes, which is not possible",
+                            path, h->bits, h->axes);
         *packed = *packed || h->packed;
         plain->offset = at;
         if (holds_images(h)) return *packed = false, QB_OK;

@@ -98,7 +98,8 @@ static qb_status check_streams(fits *f, const char *name, uint64_t stored) {
     if (said) return QB_OK;
     for (LONGLONG row = 1; row <= rows && status == QB_OK; row++) {
         if (fits_read_descriptll(f->file, column, row, &bytes, &at, &said) || bytes < 0 || (uint64_t)bytes > stored) {
-            status = qb__fail(QB_BAD_INPUT, "%s: tile %lld lies outside of the file", f->base.path, row);
+            status = qb__fail(QB_BAD_INPUT, "%s: tile %lld lies outside of the file, which is incomplete", f->base.path,
+                              row);
             break;
         }
         if (bytes == 0) continue;
@@ -110,7 +111,7 @@ static qb_status check_streams(fits *f, const char *name, uint64_t stored) {
         }
         fits_read_col(f->file, TBYTE, column, row, 1, bytes, NULL, tile, &any, &said);
         if (said || !is_whole(tile, (size_t)bytes))
-            status = qb__fail(QB_BAD_INPUT, "%s: tile %lld is damaged or cut", f->base.path, row);
+            status = qb__fail(QB_BAD_INPUT, "%s: tile %lld is damaged or incomplete", f->base.path, row);
     }
     fits_clear_errmsg();
     qb__free(tile);

@@ -31,7 +31,7 @@ static void finish(reader *r) {
 
 static qb_status broken(const char *path, const reader *r) {
     return qb__fail(QB_BAD_INPUT, "%s: its picture cannot be read: %s", path,
-                    *r->why ? r->why : "it is cut or damaged");
+                    *r->why ? r->why : "it is incomplete or damaged");
 }
 
 static qb_status begin(const char *path, reader *r) {

@@ -202,13 +202,12 @@ static qb_status check_numbers(const char *path, const qb__notes *files, const l
     for (size_t i = 0; i < n && number[i] == hole; i++) hole += step;
     if (strchr(path, '%'))
         return qb__fail(QB_BAD_INPUT,
-                        "%s: number %lld is missing, %lld in all: views lie evenly only where none is; give a glob "
-                        "such as name_*.tif "
-                        "to take those that are there, and their angles",
+                        "%s: number %lld is missing (%lld numbers in all), so that its angles are not even: give a "
+                        "glob such as name_*.tif to take the files that exist, and their angles",
                         path, hole, missing);
     snprintf(trouble, size,
-             "number %lld is missing among its files, %lld in all: FROM:TO spreads the others evenly" QB__CODE(
-                 "file-missing"),
+             "number %lld is missing among its files (%lld numbers in all): --angles FROM:TO gives the others even "
+             "steps" QB__CODE("file-missing"),
              hole, missing);
     return QB_OK;
 }

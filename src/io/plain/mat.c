@@ -142,8 +142,8 @@ static qb_status find_array(const file *f, const char *name, array *found) {
         QB__TRY(qb__pread_all(f->fd, f->path, tag, TAG, at));
         const uint32_t type = word(f, tag), bytes = word(f, tag + 4);
         if (bytes > f->bytes - at - TAG) {
-            status = qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within an element of %u bytes", f->path,
-                              (unsigned long long)f->bytes, bytes);
+            status = qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within an element of %u bytes",
+                              f->path, (unsigned long long)f->bytes, bytes);
             goto out;
         }
         if (type == MATRIX || type == COMPRESSED) {
@@ -187,7 +187,7 @@ static qb_status open_file(const char *path, file *f) {
     const bool little = memcmp(head + 126, "IM", 2) == 0, big = memcmp(head + 126, "MI", 2) == 0;
     f->swap = little != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
     if (little || big) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s is no MATLAB file of version 5 to 7.3: save it by save -v7", path);
+    return qb__fail(QB_BAD_INPUT, "%s is not a MATLAB file of version 5 to 7.3: save it by save -v7", path);
 }
 
 static qb_status open_array(const file *f, const array *a, qb__source **source) {

@@ -62,7 +62,7 @@ static qb_status put_header(qb_writer *writer, const char *provenance, uint64_t 
     if (status != QB_OK) return status;
     size_t room = HEADER_ROOM - (sizeof last - 1);
     size_t n = print_header(writer, provenance, packed, text, HEADER_ROOM);
-    if (n >= room) n = print_header(writer, "see the .json beside this file", packed, text, HEADER_ROOM);
+    if (n >= room) n = print_header(writer, "see the .json next to this file", packed, text, HEADER_ROOM);
     memset(text + n, ' ', room - n);
     memcpy(text + room, last, sizeof last - 1);
     status = qb__pwrite_all(writer->fd, writer->path, text, HEADER_ROOM, 0);
@@ -76,7 +76,7 @@ static qb_status check_kept(const qb_writer *writer) {
     char text[256] = "";
     const qb_status status = qb__pread_all(writer->fd, writer->path, text, sizeof text - 1, 0);
     if (status != QB_OK || !strstr(text, "CompressedData = True")) return status;
-    return qb__fail(QB_BAD_INPUT, "%s is kept and whole already: remove it to start anew", writer->part);
+    return qb__fail(QB_BAD_INPUT, "%s, kept by an earlier run, is complete: remove it to start again", writer->part);
 }
 
 static qb_status begin_mha(qb_writer *writer) {

@@ -47,7 +47,7 @@ static qb_status read_header(const char *path, header *h) {
     if (looks_right(h)) return QB_OK;
     qb__swap_bytes(h->word, QB__MRC_HEADER / 4, 4);
     h->swap = true;
-    return looks_right(h) ? QB_OK : qb__fail(QB_BAD_INPUT, "%s: its first 1024 bytes are no header of MRC", path);
+    return looks_right(h) ? QB_OK : qb__fail(QB_BAD_INPUT, "%s: its first 1024 bytes are not an MRC header", path);
 }
 
 /* Bytes of mode 0 are signed in MRC2014. In files of IMOD they are unsigned, unless a flag says that they are
@@ -86,13 +86,15 @@ qb_status qb__mrc_open(const char *path, const char *how, qb__source **source) {
     qb_status status = read_header(path, &h);
     if (status != QB_OK) return status;
     if (!type_of(&h, &layout.dtype))
-        return qb__fail(QB_UNSUPPORTED, "%s: MRC mode %d is none of 0 1 2 6 12", path, h.word[QB__MRC_MODE]);
+        return qb__fail(QB_UNSUPPORTED, "%s: its MRC mode is %d, and 0, 1, 2, 6 and 12 are read", path,
+                        h.word[QB__MRC_MODE]);
     const int32_t *map = &h.word[QB__MRC_MAPC], extended = h.word[QB__MRC_EXTENDED];
     if ((map[0] || map[1] || map[2]) && (map[0] != 1 || map[1] != 2 || map[2] != 3))
         return qb__fail(QB_UNSUPPORTED, "%s: its axes are stored in the order %d,%d,%d: save it as 1,2,3 (x, y, z)",
                         path, map[0], map[1], map[2]);
     if (extended < 0 || extended > MOST_EXTENDED)
-        return qb__fail(QB_BAD_INPUT, "%s: an extended header of %d bytes", path, extended);
+        return qb__fail(QB_BAD_INPUT, "%s: its header states an extended header of %d bytes, which is not possible",
+                        path, extended);
     for (int i = 0; i < 3; i++) layout.shape[i] = (size_t)h.word[QB__MRC_NZ - i];
     layout.offset = QB__MRC_HEADER + (uint64_t)extended;
     layout.swap = h.swap;

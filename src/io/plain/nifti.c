@@ -104,7 +104,7 @@ static qb_status read_header(const char *path, header *h) {
         return qb__fail(QB_UNSUPPORTED, "%s: its data are in a file of their own (.img): save it as one .nii file",
                         path);
     if (memcmp(magic, length == TWO ? "n+2" : "n+1", 4) != 0)
-        return qb__fail(QB_BAD_INPUT, "%s: neither n+1 nor n+2 stands in its header, as in NIfTI", path);
+        return qb__fail(QB_BAD_INPUT, "%s: its header has neither n+1 nor n+2, the marks of NIfTI", path);
     take(head, &layouts[length == TWO], h);
     return QB_OK;
 }
@@ -120,10 +120,11 @@ static qb_status find_shape(const char *path, const header *h, qb__plain *plain)
     for (int i = 0; i < 3; i++) plain->shape[2 - i] = i < h->size[0] ? (size_t)h->size[i + 1] : 1;
     while (known < sizeof types / sizeof *types && types[known].code != h->type) known++;
     if (known == sizeof types / sizeof *types)
-        return qb__fail(QB_UNSUPPORTED, "%s: NIfTI data type %d is none of 2 4 8 16 64 256 512 768", path, h->type);
+        return qb__fail(QB_UNSUPPORTED, "%s: its NIfTI data type is %d, and 2, 4, 8, 16, 64, 256, 512 and 768 are read",
+                        path, h->type);
     plain->dtype = types[known].dtype;
     if (!(h->at >= ONE && h->at <= DATA_MOST))
-        return qb__fail(QB_BAD_INPUT, "%s: its data begin at byte %g, which makes no sense", path, h->at);
+        return qb__fail(QB_BAD_INPUT, "%s: its header puts the data at byte %g, which is not possible", path, h->at);
     plain->offset = is_packed(path) ? 0 : (uint64_t)h->at;
     plain->inside = is_packed(path) ? (size_t)h->at : 0;
     return QB_OK;
@@ -237,7 +238,7 @@ static qb_status check_kept(const qb_writer *writer) {
     unsigned char head[4];
     const qb_status status = qb__pread_all(writer->fd, writer->path, head, sizeof head, 0);
     if (status != QB_OK || number(head, 4, false, false) == ONE) return status;
-    return qb__fail(QB_BAD_INPUT, "%s is kept and whole already: remove it to start anew", writer->part);
+    return qb__fail(QB_BAD_INPUT, "%s, kept by an earlier run, is complete: remove it to start again", writer->part);
 }
 
 static qb_status begin_nifti(qb_writer *writer) {

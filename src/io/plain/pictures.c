@@ -28,7 +28,8 @@ qb_status qb__picture_check(const char *path, const qb__picture *p) {
     if (p->columns >= 1 && p->rows >= 1 && p->columns <= SIDE_MOST && p->rows <= SIDE_MOST && p->channels >= 1 &&
         p->channels <= CHANNELS_MOST && p->bits >= 1 && p->bits <= BITS_MOST)
         return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s: a picture of %zu x %zu, %zu channels of %d bits; 1 to %d bits are read", path,
+    return qb__fail(QB_BAD_INPUT,
+                    "%s is a picture of %zu x %zu pixels with %zu channels of %d bits; 1 to %d bits are read", path,
                     p->columns, p->rows, p->channels, p->bits, BITS_MOST);
 }
 

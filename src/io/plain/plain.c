@@ -25,7 +25,7 @@ qb_status qb__pread_all(int fd, const char *path, void *out, size_t bytes, uint6
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return qb__fail_errno(errno, "reading", path);
         if (got == 0)
-            return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu; %llu were to be there", path,
+            return qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, and the data end at byte %llu", path,
                             (unsigned long long)(offset + done), (unsigned long long)(offset + bytes));
         done += (size_t)got;
     }
@@ -85,7 +85,7 @@ qb_status qb__read_whole(const char *path, size_t limit, char **text, size_t *le
     *length = (size_t)bytes;
     if (status != QB_OK) return status;
     if (bytes > limit)
-        return qb__fail(QB_BAD_INPUT, "%s: %llu bytes are too many for such a file (%zu)", path,
+        return qb__fail(QB_BAD_INPUT, "%s: its %llu bytes are too many: such a file has at most %zu", path,
                         (unsigned long long)bytes, limit);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", path);

@@ -30,7 +30,9 @@ static qb_status read_head(const char *path, qb__picture *h) {
         return qb__fail(QB_BAD_INPUT, "%s does not begin like a PNG picture", path);
     *h = (qb__picture){word(d + 16), word(d + 20), d[25] < 7 ? channels[d[25]] : 0, d[24], d[28] == 1, false};
     if (d[25] == PALETTE) return qb__fail(QB_UNSUPPORTED, "%s has colours of a palette: save it as grey levels", path);
-    if (!h->channels) return qb__fail(QB_BAD_INPUT, "%s: a picture of colour type %d", path, d[25]);
+    if (!h->channels)
+        return qb__fail(QB_BAD_INPUT, "%s has the colour type %d, which is not read: save it as grey levels", path,
+                        d[25]);
     return qb__picture_check(path, h);
 }
 

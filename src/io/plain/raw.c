@@ -9,8 +9,7 @@
 #include "io/formats.h"
 #include "io/writer.h"
 
-static const char longer[] =
-    "is --shape right? Give :OFFSET behind it where a header is to be skipped; :0 reads only the first views";
+static const char longer[] = "check --shape; add :OFFSET to it to skip a header, or :0 to read only the first views";
 
 /* Parse VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]; "big" after the type, as in uint16big, means big-endian. */
 static qb_status parse_shape(const char *text, qb__plain *layout) {

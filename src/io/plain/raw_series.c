@@ -54,7 +54,8 @@ static qb_status check_sizes(const raw_series *series, const qb__plain *layout, 
         if (status != QB_OK) return status;
         if (i == 0) first = bytes;
         if (bytes != first)
-            return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %s has %llu: the files of a series are alike",
+            return qb__fail(QB_BAD_INPUT,
+                            "%s has %llu bytes, %s has %llu: all files of a series must have the same size",
                             files->text[i], (unsigned long long)bytes, files->text[0], (unsigned long long)first);
         if (bytes > need && layout->longer)
             return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %llu more than %zu x %zu x %zu %s take: %s",
@@ -77,11 +78,10 @@ static qb_status lay_out(raw_series *series, const qb__plain *layout, const char
         !qb__mul(count, qb_dtype_size(layout->dtype), 1, &count))
         return qb__fail(QB_BAD_INPUT, "%s: its shape %zu x %zu x %zu is empty, or too large", path, n[0], n[1], n[2]);
     if (n[0] % files)
-        return qb__fail(
-            QB_BAD_INPUT,
-            "%s: %zu images in %zu files: --shape counts the images of the whole series, and each file has as "
-            "many (%zu, where it is one)",
-            path, n[0], files, files);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: --shape states %zu images, and %zu files cannot hold equally many of them: it counts the "
+                        "images of all files (%zu for one image in each)",
+                        path, n[0], files, files);
     series->each = n[0] / files;
     series->offset = layout->offset;
     series->swap = layout->swap;

@@ -97,7 +97,9 @@ static qb_status find_files(const char *path, char text[NAME], char data[NAME], 
     if (*info) return QB_OK;
     snprintf(text, NAME, "%.*s.vgi", whole - 4, path);
     if (access(text, R_OK) == 0) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s: neither %s nor %s.info beside it says what it holds: read it as .raw by --shape",
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: its description, %s or %s.info, is missing: put it into the same folder, or rename the data "
+                    "to .raw and give --shape",
                     path, text, path);
 }
 
@@ -131,7 +133,7 @@ static qb_status type_of(const char *path, const notes *n, size_t numbers, uint6
 qb_status qb__vol_open(const char *path, const char *how, qb__source **source) {
     char text[NAME], data[NAME];
     notes n = {.bits = 0};
-    qb__plain plain = {.longer = "the text beside it does not fit"};
+    qb__plain plain = {.longer = "its .vgi or .vol.info file does not fit"};
     uint64_t bytes;
     size_t numbers;
     qb_status status;
@@ -173,7 +175,7 @@ out:
 
 static qb_status begin_vol(qb_writer *writer) {
     if (!ends_in(writer->path, ".vol"))
-        return qb__fail(QB_BAD_ARGUMENT, "%s: give NAME.vol; .vgi and .vol.info are written beside it", writer->path);
+        return qb__fail(QB_BAD_ARGUMENT, "%s: give NAME.vol; .vgi and .vol.info are written with it", writer->path);
     if (writer->stack.dtype == QB_F16)
         return qb__fail(QB_BAD_ARGUMENT, "%s: .vol has no float16; use .h5, .npy or .tif, or another --dtype",
                         writer->path);

@@ -72,10 +72,11 @@ static qb_status read_member(const char *folder, const char *kind, const char *s
     char path[PATH_MAX], target[PATH_MAX];
     int n = snprintf(path, sizeof path, "%.*s%s", near_first, folder, staging);
     if (n < 0 || (size_t)n >= sizeof path || strchr(name, '/'))
-        return qb__fail(QB_BAD_INPUT, "%s: a set of strange names", folder);
+        return qb__fail(QB_BAD_INPUT, "%s: its list of files is damaged: remove it to start again", folder);
     const int same_folder = (int)(qb__last_part(path) - path);
     n = snprintf(target, sizeof target, "%.*s%s", same_folder, path, kind[0] == QB__STAGING_MEMBERS ? "." : name);
-    if (n < 0 || (size_t)n >= sizeof target) return qb__fail(QB_BAD_INPUT, "%s: a set of strange names", folder);
+    if (n < 0 || (size_t)n >= sizeof target)
+        return qb__fail(QB_BAD_INPUT, "%s: its list of files is damaged: remove it to start again", folder);
     m->staging.kind = (qb__staging_kind)kind[0];
     m->count = strtoull(kind + 1, NULL, 10);
     return qb__staging_names(path, target, &m->staging);

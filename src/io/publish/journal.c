@@ -43,7 +43,7 @@ static qb_status at_work(const char *path) {
 }
 
 static qb_status damaged(const char *staging, const char *how) {
-    return qb__fail(QB_BAD_INPUT, "%s %s: remove it to start anew", staging, how);
+    return qb__fail(QB_BAD_INPUT, "%s %s: remove it to start again", staging, how);
 }
 
 /* ---- reading ---- */
@@ -73,12 +73,12 @@ static qb_status read_job(const reading *r, char **job) {
     qb_status status = get(r, &h, sizeof h, 0);
     if (status != QB_OK) return status;
     if (memcmp(h.magic, magic, WORD) != 0 || h.bytes > JOB_MOST)
-        return damaged(r->staging, "is of no such job of this version");
+        return damaged(r->staging, "is not of this job, or of another version");
     if (r->bytes - sizeof h < h.bytes) return QB_OK;
     status = qb__alloc(h.bytes + 1, 1, job);
     if (status == QB_OK) status = get(r, *job, h.bytes, sizeof h);
     if (status == QB_OK && qb__hash(*job, h.bytes, 0) != h.hash)
-        status = damaged(r->staging, "is damaged: its checksum is another");
+        status = damaged(r->staging, "is damaged: its checksum is wrong");
     return status;
 }
 
@@ -89,7 +89,7 @@ static qb_status read_records(const reading *r, uint64_t at, size_t images, unsi
     for (; status == QB_OK && r->bytes - at >= sizeof one; at += sizeof one) {
         status = get(r, &one, sizeof one, at);
         if (status != QB_OK) break;
-        if (one.hash != hash_of(&one, at)) return damaged(r->staging, "is damaged: its checksum is another");
+        if (one.hash != hash_of(&one, at)) return damaged(r->staging, "is damaged: its checksum is wrong");
         for (uint64_t i = one.first; i < one.end && i < images; i++) done[i / 8] |= (unsigned char)(1 << i % 8);
     }
     if (status == QB_OK && at < r->bytes && ftruncate(r->fd, (off_t)at) != 0)
@@ -114,7 +114,8 @@ static qb_status open_one(int folder, const char *name, reading *r) {
     struct stat about;
     r->fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (r->fd < 0) return qb__fail_errno(errno, "opening", r->staging);
-    if (fstat(r->fd, &about) != 0 || !S_ISREG(about.st_mode)) return damaged(r->staging, "holds what is no file");
+    if (fstat(r->fd, &about) != 0 || !S_ISREG(about.st_mode))
+        return damaged(r->staging, "holds something that is not a file");
     r->bytes = (uint64_t)about.st_size;
     return is_taken(r->fd) ? at_work(r->path) : QB_OK;
 }

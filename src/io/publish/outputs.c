@@ -27,7 +27,7 @@ static qb_status sidecar_name(const char *path, char name[NAME_ROOM]) {
 }
 
 static qb_status two_things(const char *path, const char *other) {
-    return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things, that and %s: give another name", path, other);
+    return qb__fail(QB_BAD_ARGUMENT, "two outputs have the name %s, that and %s: give another name", path, other);
 }
 
 /* True if writing `output` would replace the file at `path`. */

@@ -135,7 +135,7 @@ static qb_status add_folder(qb__publication *p, const char *folder, bool whole, 
     struct stat about;
     qb_status status = QB_OK;
     bool there = stat(name, &about) == 0;
-    if (there && !S_ISDIR(about.st_mode)) status = qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", name);
+    if (there && !S_ISDIR(about.st_mode)) status = qb__fail(QB_BAD_ARGUMENT, "%s exists and is not a folder", name);
     if (status == QB_OK) status = qb__target_of(name, &target);
     const qb__staging_kind kind = whole ? QB__STAGING_STORE : there ? QB__STAGING_MEMBERS : QB__STAGING_FOLDER;
     if (status == QB_OK) status = add(p, kind, target, label, fresh);

@@ -115,7 +115,7 @@ qb_status qb__staging_make(qb__staging_kind kind, const char *target, const char
         if (status == QB_OK) status = make_locked(staging);
     }
     if (status == QB_OK && staging->lock < 0)
-        status = qb__fail(QB_IO, "creating %s: no hidden folder can be made beside it", target);
+        status = qb__fail(QB_IO, "creating %s: no hidden folder can be made next to it", target);
     if (status == QB_OK && !qb__staging_list_add(staging->folder))
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
     if (status == QB_OK) status = name_parts(staging);

@@ -35,9 +35,9 @@ qb_status qb__store_check(const char *path) {
     struct stat about;
     if (stat(path, &about) != 0) return QB_OK;
     if (!S_ISDIR(about.st_mode))
-        return qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder, as Zarr is: remove it, or give another name",
-                        path);
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s exists and is not a folder, and Zarr is one: remove it, or give another name", path);
     if (qb__is_zarr(path) || is_empty(path)) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%s is a folder with other things than Zarr: remove it, or give another name",
+    return qb__fail(QB_BAD_ARGUMENT, "%s is a folder that holds other files than Zarr: remove it, or give another name",
                     path);
 }

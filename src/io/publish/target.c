@@ -88,9 +88,8 @@ qb_status qb__target_check(const char *path) {
     if (!there || S_ISREG(what.st_mode)) return QB_OK;
     const char *kind = kind_of(what.st_mode);
     return qb__fail(QB_BAD_ARGUMENT,
-                    "%s is %s: the output is a file that gets its name when it is whole, which "
-                    "nothing else can be; give the name of a file",
-                    path, kind ? kind : "no regular file");
+                    "%s is %s, and the finished output can only take the place of a file: give another name", path,
+                    kind ? kind : "no regular file");
 }
 
 qb_status qb__member_check(const char *path) {

@@ -58,8 +58,9 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->stored = scan->stored;
     const qb_status status = qb__scan_choose_views(scan, options);
     if (source->turned)
-        qb__note(&scan->parts.notes, "its axes are turned or mirrored (TransformMatrix, sform), which is not applied: "
-                                     "the image may be mirrored or turned" QB__CODE("axes-turned"));
+        qb__note(&scan->parts.notes,
+                 "its header turns or mirrors the axes (TransformMatrix, sform, space directions), and the data are "
+                 "read as stored: the image may be turned or mirrored" QB__CODE("axes-turned"));
     /* the text of the trouble has its own warning code */
     if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble);
     return status == QB_OK ? qb__scan_check_holes(scan) : status;
@@ -188,7 +189,8 @@ static qb_status tell_lone(qb_scan *scan, const qb_scan_options *options) {
 static qb_status take_names(qb_scan *scan, const qb_scan_options *options) {
     const double unit = options->angle_unit == QB_ANGLE_RADIANS ? 1 : M_PI / 180;
     qb__scan_parts *parts = &scan->parts;
-    if (options->angles) return qb__fail(QB_BAD_ARGUMENT, "--angles besides --angles-from-names: give one of both");
+    if (options->angles)
+        return qb__fail(QB_BAD_ARGUMENT, "--angles and --angles-from-names are both given: leave one out");
     qb__free(parts->angles);
     parts->angles = NULL;
     qb_status status = qb__alloc(scan->stored, sizeof(double), &parts->angles);

@@ -124,7 +124,8 @@ static qb_status open_series(qb_scan *scan, series *s, const qb_env *env) {
     qb__frames *frames = s->kind.dark ? &scan->parts.darks : &scan->parts.flats;
     qb_status status = QB_OK;
     if (s->kind.dark && qb__darks_none(s->kind.path))
-        return s->list ? qb__fail(QB_BAD_ARGUMENT, "--exclude-darks %s besides --darks none: leave one out", s->list)
+        return s->list ? qb__fail(QB_BAD_ARGUMENT, "--exclude-darks %s and --darks none are both given: leave one out",
+                                  s->list)
                        : QB_OK;
     if (s->kind.path) {
         qb__inputs_begin(&s->files);

@@ -80,8 +80,8 @@ static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, 
     if (!(fabs(u) > least || fabs(v) > least) || options->offset) return;
     if (options->geometry) {
         qb__warn(env,
-                 "%s puts the middle of its images at %g,%g mm, which is not used beside %s" QB__CODE(
-                     "detector-offset-stated"),
+                 "%s puts the middle of its images at %g,%g mm, which is not used, because the geometry is that of "
+                 "%s" QB__CODE("detector-offset-stated"),
                  scan->path, u, v, options->geometry);
         return;
     }

@@ -77,7 +77,7 @@ qb_status qb__source_transpose(qb__source **source, const char *text) {
     int at[3];
     qb_status status = parse(text, at);
     if (status == QB_OK && stored->holes)
-        status = qb__fail(QB_UNSUPPORTED, "%s: --transpose of a stack with images that are missing", stored->path);
+        status = qb__fail(QB_UNSUPPORTED, "%s: --transpose needs all images, and some are missing", stored->path);
     if (status == QB_OK) status = qb__source_create(sizeof *t, stored->format, stored->path, &t);
     if (status != QB_OK) return status;
     char *const path = t->base.path;

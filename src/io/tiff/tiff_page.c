@@ -141,7 +141,8 @@ static qb_status check_kind(TIFF *tiff, const char *path, qb__tiff_shape *shape)
                         "%s has %u-bit samples: save it with 16 bits, as ImageJ does by Image > Type > 16-bit", path,
                         bits);
     if (!dtype_of(bits, format, &shape->dtype))
-        return qb__fail(QB_UNSUPPORTED, "%s: %u-bit samples of format %u", path, bits, format);
+        return qb__fail(QB_UNSUPPORTED, "%s: samples of %u bits and format %u are not read: save it with 16 bits", path,
+                        bits, format);
     shape->rows = height;
     shape->columns = width;
     return QB_OK;
@@ -165,7 +166,8 @@ qb_status qb__tiff_chain(TIFF *tiff, const char *path, uint64_t file_bytes) {
     if (status != QB_OK) return status;
     const uint64_t n = number_of(bytes, wide, reversed), end = at + wide + n * (big ? 20 : 12);
     if (n > file_bytes / 12 || end + last > file_bytes)
-        return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within a directory", path, (unsigned long long)file_bytes);
+        return qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within a directory", path,
+                        (unsigned long long)file_bytes);
     status = qb__pread_all(fd, path, bytes, last, end);
     if (status == QB_OK && number_of(bytes, last, reversed) && TIFFLastDirectory(tiff))
         return qb__fail(QB_IO, "reading %s: where its next image is cannot be read", path);
@@ -198,7 +200,7 @@ qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__t
     image->directory = TIFFCurrentDirOffset(tiff);
     image->data = plain && stored ? one_piece(tiff, bytes) : 0;
     if (image->data > file_bytes || (image->data && bytes > file_bytes - image->data))
-        return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu; its image ends at %llu", path,
+        return qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, and its image ends at byte %llu", path,
                         (unsigned long long)file_bytes, (unsigned long long)(image->data + bytes));
     image->swap = TIFFIsByteSwapped(tiff);
     return QB_OK;
@@ -261,7 +263,8 @@ static qb_status decode(const page *p) {
     bool tiled = TIFFIsTiled(p->tiff);
     tmsize_t size = tiled ? TIFFTileSize(p->tiff) : TIFFStripSize(p->tiff);
     if (size <= 0 || size > PIECE_MOST)
-        return qb__fail(QB_BAD_INPUT, "%s: a piece of %lld bytes", p->path, (long long)size);
+        return qb__fail(QB_BAD_INPUT, "%s: a strip or tile of %lld bytes is not possible: it is damaged", p->path,
+                        (long long)size);
     char *buffer;
     qb_status status = qb__alloc((size_t)size, 1, &buffer);
     if (status != QB_OK) return status;

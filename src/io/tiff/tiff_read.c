@@ -244,7 +244,7 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
                      "its images have several samples a pixel (colours): the first is taken" QB__CODE("colour-images"));
         QB__TRY(add_image(tiff, &image));
         if (tiff->count - before > bytes / 8) { /* a directory takes more than 8 bytes */
-            status = qb__fail(QB_BAD_INPUT, "%s: its directories go in a circle", name);
+            status = qb__fail(QB_BAD_INPUT, "%s is damaged: its directories form a loop", name);
             goto out;
         }
         qb__fail(QB_OK, "%s", "");

@@ -18,7 +18,7 @@ qb_status qb__cabinet_scan(const char *path, const qb_scan_options *options, qb_
         status = qb__yxlon_take(path, text, options, parts);
     else
         status = qb__fail(QB_UNSUPPORTED,
-                          "%s is no scan of Diondo or YXLON: give the images, and a geometry file with -g", path);
+                          "%s is not a scan of Diondo or YXLON: give the images, and a geometry file with -g", path);
     qb__free(text);
     return status;
 }

@@ -39,7 +39,7 @@ static qb_status open_raw(const qb__vendor *v, const char *folder, qb__source **
     qb__notes files = {0};
     uint64_t bytes;
     layout.swap = __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__;
-    layout.longer = "are they of another size than the settings state?";
+    layout.longer = "check that the images have the size in the settings";
     qb_status status = qb__list_images(folder, " .raw ", &files);
     if (status == QB_OK && !v->rows) status = qb__file_size(files.text[0], &bytes);
     if (status == QB_OK && !v->rows) layout.shape[1] = (size_t)(bytes / 2 / v->columns);
@@ -66,6 +66,7 @@ qb_status qb__cabinet_images(const qb__vendor *v, const char *folder, qb__scan_p
     const bool fits = (size_t)snprintf(path, sizeof path, "%s/%s", place, folder) < sizeof path;
     qb__free(place);
     if (!fits || !qb__is_folder(path))
-        return qb__fail(QB_NOT_FOUND, "%s: no folder %s beside it holds its images", v->path, folder);
+        return qb__fail(QB_NOT_FOUND, "%s: its images are missing: put them into a folder %s next to it", v->path,
+                        folder);
     return holds_raw(path) ? open_raw(v, path, &parts->data.source) : qb__source_open(path, NULL, &parts->data.source);
 }

@@ -128,7 +128,7 @@ qb_status qb__dicom_open(const char *path, qb__dicom *d) {
     close(fd);
     if (status != QB_OK) return status;
     if (d->bytes < PREAMBLE + 4 || memcmp(d->data + PREAMBLE, "DICM", 4) != 0)
-        return qb__fail(QB_BAD_INPUT, "%s: DICM does not stand at byte 128, as in DICOM", path);
+        return qb__fail(QB_BAD_INPUT, "%s is not a DICOM file: it has no DICM at byte 128", path);
     status = read_meta(d);
     if (status != QB_OK) return status;
     if (!find(d, d->typed, d->first, PIXELS, &e) || e.bytes == UNKNOWN)
@@ -136,7 +136,8 @@ qb_status qb__dicom_open(const char *path, qb__dicom *d) {
                         HEAD_MOST);
     d->pixels = e.at, d->pixel_bytes = e.bytes;
     if (d->pixels <= size && d->pixel_bytes <= size - d->pixels) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within its image", path, (unsigned long long)size);
+    return qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within its image", path,
+                    (unsigned long long)size);
 }
 
 void qb__dicom_close(qb__dicom *d) {

@@ -67,9 +67,8 @@ static qb_status read_numbers(const qb__dicom *d, view *v) {
         const int have = qb__dicom_numbers(d, numbers[i].tag, numbers[i].count, to);
         if (have == 0 && !numbers[i].needed) continue;
         if (have < numbers[i].count)
-            return qb__fail(QB_UNSUPPORTED,
-                            "%s lacks (%04x,%04x): it is no projection of DICOM-CT-PD; give slices to other programs",
-                            d->path, group, element);
+            return qb__fail(QB_UNSUPPORTED, "%s lacks (%04x,%04x): it is not a projection of DICOM-CT-PD", d->path,
+                            group, element);
         for (int k = 0; k < numbers[i].count; k++)
             if (!(to[k] >= numbers[i].low && to[k] <= numbers[i].high))
                 return qb__fail(QB_BAD_INPUT, "%s: (%04x,%04x) is %g, which should be from %g to %g", d->path, group,
@@ -90,10 +89,11 @@ static qb_status read_view(const char *path, view *v) {
     v->flat = qb__dicom_text(&d, 0x7029100b, shape, sizeof shape) && strcmp(shape, "FLAT") == 0;
     if (*shape && !v->flat && strcmp(shape, "CYLINDRICAL") != 0) {
         qb__printable(shape);
-        status = qb__fail(QB_UNSUPPORTED, "%s: a detector that is %s; CYLINDRICAL and FLAT ones are read", path, shape);
+        status =
+            qb__fail(QB_UNSUPPORTED, "%s: its detector is %s; only CYLINDRICAL and FLAT ones are read", path, shape);
     } else if (!row_by_row(v) && !(v->high == v->columns && v->wide == v->rows)) {
-        status = qb__fail(QB_BAD_INPUT, "%s: an image of %g x %g for a detector of %g rows of %g", path, v->high,
-                          v->wide, v->rows, v->columns);
+        status = qb__fail(QB_BAD_INPUT, "%s: its image has %g x %g pixels, and its detector has %g rows of %g", path,
+                          v->high, v->wide, v->rows, v->columns);
     } else if ((double)d.pixel_bytes < 2 * v->high * v->wide) {
         status = qb__fail(QB_BAD_INPUT, "%s: %llu bytes are too few for an image of %g x %g", path,
                           (unsigned long long)d.pixel_bytes, v->high, v->wide);
@@ -160,10 +160,13 @@ static qb_status read_heads(pd *p) {
         const view *a = &p->views[0], *v = &p->views[i];
         if (v->rows != a->rows || v->columns != a->columns || v->flat != a->flat || v->distance != a->distance)
             return qb__fail(QB_BAD_INPUT,
-                            "%s is of a detector of %g rows of %g at %g mm, the first file of %g of %g at %g",
+                            "%s is of a detector of %g rows of %g pixels at %g mm, the first file of one of %g rows of "
+                            "%g at %g mm: give files of one scan",
                             p->files.text[i], v->rows, v->columns, v->distance, a->rows, a->columns, a->distance);
         if (i && v->number != 0 && v->number < v[-1].number)
-            return qb__fail(QB_BAD_INPUT, "%s is view %g, the file before it view %g: name files in the order of views",
+            return qb__fail(QB_BAD_INPUT,
+                            "%s is view %g, and the file before it is view %g: rename the files so that they are in "
+                            "the order of views",
                             p->files.text[i], v->number, v[-1].number);
     }
     p->base.dtype = QB_F32;

@@ -54,10 +54,13 @@ static qb_status read_numbers(const qb__dicom *d, slice *s) {
 
 static qb_status check(const qb__dicom *d, const slice *s) {
     if (s->samples != 1 || s->frames != 1)
-        return qb__fail(QB_UNSUPPORTED, "%s: %g frames of %g values a pixel; files of one slice of one are read",
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s has %g frames of %g values a pixel: save each slice as a file of its own, in grey levels",
                         d->path, s->frames, s->samples);
     if ((s->bits != 8 && s->bits != 16) || !(s->kept >= 1 && s->kept <= s->bits))
-        return qb__fail(QB_UNSUPPORTED, "%s: %g bits of %g a number; 8 and 16 are read", d->path, s->kept, s->bits);
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s: its numbers have %g bits, stored in %g; numbers stored in 8 or 16 bits are read", d->path,
+                        s->kept, s->bits);
     if (!(s->rows >= 1 && s->rows <= 65535 && s->columns >= 1 && s->columns <= 65535))
         return qb__fail(QB_BAD_INPUT, "%s: an image of %g x %g", d->path, s->rows, s->columns);
     if ((double)d->pixel_bytes >= s->rows * s->columns * s->bits / 8) return QB_OK;
@@ -216,7 +219,7 @@ static qb_status read_heads(slices *all) {
     for (size_t i = 0; i < count; i++) {
         QB__TRY(read_slice(all->files.text[i], i, &all->slices[i], i ? NULL : base));
         if (i && !alike(&all->slices[i], &all->slices[0])) {
-            status = qb__fail(QB_BAD_INPUT, "%s is of another size or direction than %s: give one series by a pattern",
+            status = qb__fail(QB_BAD_INPUT, "%s has another size or direction than %s: give one series by a pattern",
                               all->files.text[i], all->files.text[0]);
             goto out;
         }

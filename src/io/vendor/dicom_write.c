@@ -104,8 +104,7 @@ static qb_status begin_dicom(qb_writer *writer) {
     qb_status status = prepare(writer);
     dicom_writer *w = writer->own;
     if (status == QB_OK && !writer->set)
-        status = qb__fail(QB_BAD_ARGUMENT, "%s: a slice that is one of several files cannot be DICOM: give .tif",
-                          writer->path);
+        status = qb__fail(QB_BAD_ARGUMENT, "%s: a file of one slice cannot be DICOM here: give .tif", writer->path);
     if (status == QB_OK)
         status = qb__series_begin(writer->path, "slice_", s->first, s->shape[0], writer->set, &w->files);
     return status == QB_OK ? name_root(w) : status;

@@ -40,14 +40,14 @@ static qb_status check_path(const char *path, const char *text) {
         const bool rises = qb__tag_text(text, NULL, "HelixPerStepDistanceZ", rise, sizeof rise);
         const bool turns = qb__tag_text(text, NULL, "ProjectionCountPer360deg", turn, sizeof turn);
         return qb__fail(QB_UNSUPPORTED,
-                        "%s is a helix of %s mm a view with %s views a turn, and only circles are read: write a "
+                        "%s is a helix of %s mm a view with %s views a turn, and only circular scans are read: write a "
                         "geometry file with these numbers and give it with the images (-g FILE)",
                         path, rises ? rise : "an unknown number of", turns ? turn : "an unknown number of");
     }
     if (qb__tag_text(text, NULL, "Laminography", word, sizeof word) && strcasecmp(word, "true") == 0)
         return qb__fail(QB_UNSUPPORTED,
-                        "%s is a laminography, and only circles are read: write a geometry file and give it with the "
-                        "images (-g FILE)",
+                        "%s is a laminography, and only circular scans are read: write a geometry file and give it "
+                        "with the images (-g FILE)",
                         path);
     return QB_OK;
 }

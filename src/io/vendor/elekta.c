@@ -30,10 +30,13 @@ static qb_status his_head(const char *path, int fd, uint64_t size, qb__frame_hea
     const qb_status status = qb__pread_all(fd, path, h, sizeof h, 0);
     if (status != QB_OK) return status;
     if (h[0] != 0 || h[1] != 112 || h[2] != 68 || h[3] != 0)
-        return qb__fail(QB_BAD_INPUT, "%s does not begin as a .his of Elekta does (0, 112, 68, 0)", path);
+        return qb__fail(QB_BAD_INPUT, "%s is not a .his file of Elekta: its first bytes are not 0, 112, 68, 0", path);
     const size_t left = half(h + 12), top = half(h + 14), right = half(h + 16), bottom = half(h + 18);
     if (right < left || bottom < top)
-        return qb__fail(QB_BAD_INPUT, "%s: its images go from %zu,%zu to %zu,%zu", path, left, top, right, bottom);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s: its header states images from pixel %zu,%zu to %zu,%zu, which is not possible: it is damaged", path,
+            left, top, right, bottom);
     if (h[32] != UINT16)
         return qb__fail(QB_UNSUPPORTED, "%s: its numbers are of type %u; 4 (uint16) is read", path, h[32]);
     head->columns = bottom - top + 1, head->rows = right - left + 1;
@@ -59,7 +62,8 @@ static qb_status find_list(const char *path, char *found) {
         const size_t n = strlen(entry->d_name), m = strlen(ending);
         if (n < m || strcasecmp(entry->d_name + n - m, ending) != 0) continue;
         if (*found)
-            status = qb__fail(QB_BAD_INPUT, "%s holds several files *%s: leave the one of this scan", folder, ending);
+            status =
+                qb__fail(QB_BAD_INPUT, "%s holds several files *%s: keep only the one of this scan", folder, ending);
         snprintf(found, NAME, "%s/%s", folder, entry->d_name);
     }
     if (open) closedir(open);
@@ -80,7 +84,7 @@ static qb_status read_list(const char *path, const char *text, size_t views, qb_
     size_t count = 0;
     for (const char *at = strstr(text, begin), *stop; at; at = strstr(stop, begin), count++) {
         stop = strstr(at, end);
-        if (!stop) return qb__fail(QB_BAD_INPUT, "%s is cut within frame %zu", path, count);
+        if (!stop) return qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends within frame %zu", path, count);
         if (count < views && !read_frame(at, stop, &heads[count]))
             return qb__fail(QB_BAD_INPUT, "%s: frame %zu has no <GantryAngle>", path, count);
     }

@@ -81,14 +81,14 @@ static qb_status read_head(const qb__frame_kind *kind, const char *path, qb__fra
     if (status != QB_OK || !head->count) return status;
     if (head->bytes) { /* the image has at least one byte per pixel */
         if (head->rows * head->columns <= head->bytes) return QB_OK;
-        return qb__fail(QB_BAD_INPUT, "%s: a packed image of %zu x %zu does not fit in %llu bytes", path, head->columns,
-                        head->rows, (unsigned long long)head->bytes);
+        return qb__fail(QB_BAD_INPUT, "%s: a packed image of %zu x %zu pixels cannot have %llu bytes: it is damaged",
+                        path, head->columns, head->rows, (unsigned long long)head->bytes);
     }
     if (qb__mul(head->rows, head->columns, qb_dtype_size(head->dtype), &bytes) &&
         qb__mul(bytes, head->count, 1, &bytes) && head->at <= size && bytes <= size - head->at)
         return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s: %zu images of %zu x %zu %s do not fit in its %llu bytes", path, head->count,
-                    head->columns, head->rows, qb_dtype_name(head->dtype), (unsigned long long)size);
+    return qb__fail(QB_BAD_INPUT, "%s: %zu images of %zu x %zu %s need more than its %llu bytes: it is incomplete",
+                    path, head->count, head->columns, head->rows, qb_dtype_name(head->dtype), (unsigned long long)size);
 }
 
 static qb_status add_images(series *s, size_t file, const qb__frame_head *head, size_t *room) {

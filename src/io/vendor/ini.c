@@ -18,7 +18,7 @@ qb_status qb__ini_read(const char *path, qb__ini *ini) {
     qb__text_narrow(&ini->text);
     if (ini->text.data && strlen(ini->text.data) == ini->text.length) return QB_OK;
     qb__text_clear(&ini->text);
-    return qb__fail(QB_BAD_INPUT, "%s holds bytes that are 0: it is no text of settings", path);
+    return qb__fail(QB_BAD_INPUT, "%s is not a text file of settings: it holds bytes that are 0", path);
 }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '_' || c == '\r'; }

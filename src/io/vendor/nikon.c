@@ -71,7 +71,7 @@ static void lean(double degrees, qb__vendor *v) {
 static qb_status find_images(const qb__ini *ini, char *pattern, size_t size) {
     char folder[256], name[256], file[768];
     if (!qb__ini_text(ini, "Name", name, sizeof name) || !*name)
-        return qb__fail(QB_BAD_INPUT, "%s has no line `Name=...`: what are its images called?", ini->path);
+        return qb__fail(QB_BAD_INPUT, "%s has no line `Name=...`, which names its images: add it", ini->path);
     if (qb__ini_text(ini, "InputFolderName", folder, sizeof folder) && *folder) {
         char path[QB__VENDOR_NAME];
         const qb_status status = qb__vendor_path(ini, folder, path, sizeof path);

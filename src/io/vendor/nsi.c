@@ -140,11 +140,10 @@ static qb_status place(nsi *n, qb__vendor *v) {
     v->sdd = dot(from, f), v->sod = -dot(n->source, f);
     const double sense = dot(n->axis, down) < 0 ? -1 : 1;
     if (!units || !make_unit(down) || !(v->sod > 0) || !(v->sdd > v->sod) || !(fabs(dot(n->axis, down)) > 0.5))
-        return qb__fail(
-            QB_BAD_INPUT,
-            "%s: its vectors put the source %g mm before the axis and %g mm before the detector, whose columns make "
-            "%g degrees with the axis",
-            n->path, v->sod, v->sdd, acos(fmin(1, fabs(dot(n->axis, down)))) * 180 / M_PI);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: its vectors put the source %g mm from the axis and %g mm from the detector, whose columns "
+                        "make %g degrees with the axis, which is not possible: give a geometry file (-g)",
+                        n->path, v->sod, v->sdd, acos(fmin(1, fabs(dot(n->axis, down)))) * 180 / M_PI);
     const double right = dot(from, h) + 0.5 * (n->columns - 1) * v->pixel_u,
                  low = dot(from, down) + 0.5 * (n->rows - 1) * v->pixel_v;
     const double lean = atan2(-sense * dot(n->axis, h), sense * dot(n->axis, down)), c = cos(lean), s = sin(lean);
@@ -166,7 +165,8 @@ static qb_status find_entry(const char *folder, const char *begin, const char *e
         if (have < n + m || strncasecmp(entry->d_name, begin, n) != 0 || strcasecmp(entry->d_name + have - m, end) != 0)
             continue;
         if (*found)
-            status = qb__fail(QB_BAD_INPUT, "%s holds several %s...%s: leave the one of this scan", folder, begin, end);
+            status =
+                qb__fail(QB_BAD_INPUT, "%s holds several %s...%s: keep only the one of this scan", folder, begin, end);
         if ((size_t)snprintf(found, size, "%s/%s", folder, entry->d_name) >= size) *found = 0;
     }
     if (open) closedir(open);
@@ -186,7 +186,9 @@ static qb_status find_below(const char *folder, const char *name, char *found, s
             stat(file, &what) != 0)
             continue;
         if (*found)
-            status = qb__fail(QB_BAD_INPUT, "%s and %s: give --flats and --darks, or leave one of them", found, file);
+            status = qb__fail(QB_BAD_INPUT,
+                              "%s and %s could both be used: give --flats and --darks, or keep only one of them", found,
+                              file);
         snprintf(found, size, "%s", file);
     }
     if (open) closedir(open);
@@ -244,7 +246,8 @@ static qb_status read_scan(nsi *n, const char *folder, qb__scan_parts *parts) {
     QB__TRY(place(n, &v));
     QB__TRY(find_entry(folder, "Radiographs", "", images, sizeof images));
     if (!*images) {
-        status = qb__fail(QB_NOT_FOUND, "%s: no folder Radiographs... beside it holds its images", n->path);
+        status = qb__fail(QB_NOT_FOUND, "%s: its images are missing: put them into a folder Radiographs... next to it",
+                          n->path);
         goto out;
     }
     QB__TRY(qb__source_open(images, NULL, &parts->data.source));

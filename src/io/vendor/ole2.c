@@ -37,7 +37,7 @@ static uint32_t word(const unsigned char *at) {
 }
 
 static qb_status broken(const qb__ole2 *ole, const char *what, uint64_t number) {
-    return qb__fail(QB_BAD_INPUT, "%s (%llu bytes) is broken or cut: %s %llu", ole->path,
+    return qb__fail(QB_BAD_INPUT, "%s (%llu bytes) is damaged or incomplete: %s %llu", ole->path,
                     (unsigned long long)ole->bytes, what, (unsigned long long)number);
 }
 
@@ -81,7 +81,8 @@ static qb_status load_chain(const qb__ole2 *ole, uint32_t sector, unsigned char 
     size_t count = 0;
     *out = NULL, *size = 0;
     for (uint32_t at = sector; at <= LAST_REAL; at = ole->fat.next[at])
-        if (at >= ole->fat.count || ++count > ole->sectors) return broken(ole, "a chain leads nowhere at sector", at);
+        if (at >= ole->fat.count || ++count > ole->sectors)
+            return broken(ole, "a chain of sectors is broken at sector", at);
     qb_status status = qb__alloc(count, (size_t)1 << ole->shift, out);
     for (size_t i = 0; i < count && status == QB_OK; i++, sector = ole->fat.next[sector])
         status = read_sector(ole, sector, *out + (i << ole->shift));
@@ -159,15 +160,18 @@ static qb_status check_header(qb__ole2 *ole, const unsigned char *header) {
     const unsigned major = header[26] | (unsigned)header[27] << 8, mini = header[32] | (unsigned)header[33] << 8;
     ole->shift = header[30] | (unsigned)header[31] << 8;
     if (memcmp(header, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8) != 0)
-        return qb__fail(QB_BAD_INPUT, "%s does not begin as a compound file (OLE2) does", ole->path);
+        return qb__fail(QB_BAD_INPUT, "%s is not a compound file (OLE2), by its first bytes", ole->path);
     if (header[28] != 0xfe || header[29] != 0xff)
         return qb__fail(QB_BAD_INPUT, "%s: its mark of the byte order is wrong: its bytes were exchanged", ole->path);
     if ((major != 3 || ole->shift != 9) && (major != 4 || ole->shift != 12))
-        return qb__fail(QB_UNSUPPORTED, "%s: a compound file of version %u with sectors of 2^%u bytes", ole->path,
-                        major, ole->shift);
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s: its compound file has version %u and sectors of 2^%u bytes, which is not possible",
+                        ole->path, major, ole->shift);
     if (mini != MINI_SHIFT || word(header + 56) != MINI_CUTOFF)
-        return qb__fail(QB_UNSUPPORTED, "%s: a compound file with small sectors of 2^%u bytes below %u", ole->path,
-                        mini, word(header + 56));
+        return qb__fail(
+            QB_UNSUPPORTED,
+            "%s: its compound file has small sectors of 2^%u bytes for streams below %u bytes, which is not possible",
+            ole->path, mini, word(header + 56));
     const uint64_t sectors =
         qb__larger((size_t)(ole->bytes >> ole->shift), 1) - 1 + (ole->bytes % (1U << ole->shift) > 0);
     if (sectors > LAST_REAL) return broken(ole, "too many sectors:", sectors);

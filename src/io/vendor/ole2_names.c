@@ -44,8 +44,8 @@ static void parse(const unsigned char *raw, bool version3, qb__ole2_entry *entry
 static qb_status visit(walk *w, uint32_t number, uint32_t folder) {
     if (number == NOBODY) return QB_OK;
     if (number >= w->count || w->met[number])
-        return qb__fail(QB_BAD_INPUT, "%s is broken or cut: its folder leads to entry %u of %zu%s", w->path, number,
-                        w->count, number < w->count ? " twice" : "");
+        return qb__fail(QB_BAD_INPUT, "%s is damaged or incomplete: its folder leads to entry %u of %zu%s", w->path,
+                        number, w->count, number < w->count ? " twice" : "");
     w->met[number] = 1;
     w->pending[w->waiting].number = number;
     w->pending[w->waiting++].folder = folder;
@@ -78,7 +78,8 @@ qb_status qb__ole2_names_load(const char *path, const unsigned char *raw, size_t
                               qb__ole2_names *names) {
     walk w = {.path = path, .raw = raw, .count = count};
     qb_status status;
-    if (!count || raw[66] != ROOT) return qb__fail(QB_BAD_INPUT, "%s is broken or cut: its folder has no root", path);
+    if (!count || raw[66] != ROOT)
+        return qb__fail(QB_BAD_INPUT, "%s is damaged or incomplete: its folder has no root", path);
     parse(raw, version3, &names->root);
     QB__TRY(qb__alloc(count, sizeof *names->entry, &names->entry));
     QB__TRY(qb__alloc(count + 1, sizeof *w.pending, &w.pending));

@@ -50,7 +50,7 @@ static double sense(const qb__ini *ini) {
 static void judge(const qb__ini *ini, const skyscan *s, qb__notes *notes) {
     if (is_on(ini, "Random Movement"))
         qb__note(notes,
-                 "%s was taken with random movement: shifts that its images still have are not undone" QB__CODE(
+                 "%s was taken with random movement: if its images were not shifted back, give --shifts" QB__CODE(
                      "random-movement"),
                  ini->path);
     if (s->connected > 1)
@@ -70,7 +70,8 @@ static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, q
     qb_status status;
     QB__TRY(qb__ini_numbers(ini, keys, sizeof keys / sizeof *keys, &s));
     if (!qb__ini_text(ini, "Filename Prefix", prefix, sizeof prefix) || !*prefix) {
-        status = qb__fail(QB_BAD_INPUT, "%s has no line `Filename Prefix=...`: what are its images called?", ini->path);
+        status =
+            qb__fail(QB_BAD_INPUT, "%s has no line `Filename Prefix=...`, which names its images: add it", ini->path);
         goto out;
     }
     QB__TRY(qb__vendor_images(ini, prefix, pattern, sizeof pattern));

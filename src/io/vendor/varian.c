@@ -39,8 +39,8 @@ static qb_status read_header(const char *path, int fd, qb__frame_head *head) {
     if (status != QB_OK) return status;
     head->columns = count_at(h + SIZE_AT), head->rows = count_at(h + SIZE_AT + 4);
     if (head->columns > MOST_SIDE || head->rows > MOST_SIDE)
-        return qb__fail(QB_BAD_INPUT, "%s: images of %zu x %zu: it is no file of Varian's", path, head->columns,
-                        head->rows);
+        return qb__fail(QB_BAD_INPUT, "%s: its header states images of %zu x %zu pixels: it is not a file of Varian",
+                        path, head->columns, head->rows);
     head->count = head->columns && head->rows;
     head->pixel[0] = real(h + PIXEL_AT), head->pixel[1] = real(h + PIXEL_AT + 8);
     head->angle = real(h + ANGLE_AT);
@@ -62,8 +62,8 @@ static qb_status hnd_head(const char *path, int fd, uint64_t size, qb__frame_hea
     head->table_bytes = (head->rows - 1) * head->columns / 4;
     head->at = HND_HEADER + head->table_bytes;
     if (head->at >= size)
-        return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within a packed image of %zu x %zu", path,
-                        (unsigned long long)size, head->columns, head->rows);
+        return qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within a packed image of %zu x %zu",
+                        path, (unsigned long long)size, head->columns, head->rows);
     head->bytes = size - head->at;
     return QB_OK;
 }
@@ -95,7 +95,9 @@ static qb_status take_distances(const char *xml, const char *text, const char *s
     if (!qb__tag_number(text, NULL, sad, &sod) || !qb__tag_number(text, NULL, sid, &sdd))
         return qb__fail(QB_BAD_INPUT, "%s states no <%s> and <%s>", xml, sad, sid);
     if (!(sod > 0 && sdd > sod))
-        return qb__fail(QB_BAD_INPUT, "%s: the source is %g mm from the axis (%s) and %g mm from the detector (%s)",
+        return qb__fail(QB_BAD_INPUT,
+                        "%s states that the source is %g mm from the axis (%s) and %g mm from the detector (%s), which "
+                        "is not possible: give -g",
                         xml, sod, sad, sdd, sid);
     parts->sod = sod, parts->sdd = sdd;
     return QB_OK;

@@ -18,9 +18,11 @@ qb_status qb__vendor_path(const qb__ini *ini, const char *name, char *path, size
     const char *slash = strrchr(ini->path, '/');
     const int folder = slash && *name != '/' && *name != '\\' ? (int)(slash - ini->path) + 1 : 0;
     if (strpbrk(name, "*?[%"))
-        return qb__fail(QB_BAD_INPUT, "%s names '%.80s', with one of * ? [ %%: rename its files", ini->path, name);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s names its images '%.80s'; names with * ? [ or %% cannot be read: rename the images",
+                        ini->path, name);
     if ((size_t)snprintf(path, size, "%.*s%s", folder, ini->path, name) >= size)
-        return qb__fail(QB_BAD_INPUT, "%s names '%.80s...', which is too long", ini->path, name);
+        return qb__fail(QB_BAD_INPUT, "%s names its images '%.80s...', which is too long", ini->path, name);
     for (char *c = path + folder; *c; c++)
         if (*c == '\\') *c = '/';
     return qb__external_check(ini->path, path);

@@ -121,7 +121,7 @@ static qb_status take_properties(cursor *c, qb__frame_head *head) {
         used = take_property(tail + at, bytes - at, head);
         at += used;
     }
-    if (!used) status = qb__fail(QB_BAD_INPUT, "%s: its properties are broken or cut", c->path);
+    if (!used) status = qb__fail(QB_BAD_INPUT, "%s: its properties are damaged or incomplete", c->path);
 out:
     qb__free(tail);
     return status;
@@ -133,12 +133,13 @@ qb_status qb__xim_head(const char *path, int fd, uint64_t size, qb__frame_head *
     qb_status status;
     QB__TRY(qb__pread_all(fd, path, h, sizeof h, 0));
     if (memcmp(h, "VMS.XI", 6) != 0) {
-        status = qb__fail(QB_BAD_INPUT, "%s does not begin as a .xim of Varian does (VMS.XI)", path);
+        status = qb__fail(QB_BAD_INPUT, "%s is not a .xim file of Varian: its first bytes are not VMS.XI", path);
         goto out;
     }
     head->columns = word(h + 12), head->rows = word(h + 16);
     if (head->columns > MOST_SIDE || head->rows > MOST_SIDE) {
-        status = qb__fail(QB_BAD_INPUT, "%s: an image of %zu x %zu", path, head->columns, head->rows);
+        status =
+            qb__fail(QB_BAD_INPUT, "%s: an image of %zu x %zu pixels is not possible", path, head->columns, head->rows);
         goto out;
     }
     if (!head->columns || !head->rows) goto out; /* the machine writes such files between views */

@@ -56,8 +56,8 @@ static qb_status read_xml(const char *path, const char *text, yxlon *y) {
     QB__TRY(qb__tag_entries(path, pixels ? pixels : "", pitch, 2, y));
     QB__TRY(qb__tag_entries(path, counts ? counts : "", size, 2, y));
     if (!circle || !end || circle > end)
-        status = qb__fail(QB_UNSUPPORTED, "%s: its <ScanTrajectory> is no CircleTrajectory: give a geometry file (-g)",
-                          path);
+        status = qb__fail(QB_UNSUPPORTED,
+                          "%s: its <ScanTrajectory> is not a CircleTrajectory: give a geometry file (-g)", path);
     y->sod *= y->scale, y->sdd *= y->scale;
     y->axis = known(y->axis) * y->scale, y->right = known(y->right) * y->scale, y->low = known(y->low) * y->scale;
 out:
@@ -130,8 +130,8 @@ qb_status qb__yxlon_take(const char *path, const char *text, const qb_scan_optio
     QB__TRY(qb__ways_choose(&v, options, ways, count, false, parts));
     if (known(y.tilt[0]) != 0 || known(y.tilt[1]) != 0 || known(y.tilt[2]) != 0)
         qb__note(&parts->notes,
-                 "%s states tilts of the detector, %g, %g and %g, which are not applied: give a geometry file" QB__CODE(
-                     "object-tilt"),
+                 "%s states tilts of the detector, %g, %g and %g, which are ignored: give a geometry file (-g) that "
+                 "has them" QB__CODE("object-tilt"),
                  path, known(y.tilt[0]), known(y.tilt[1]), known(y.tilt[2]));
 out:
     return status;

@@ -43,7 +43,7 @@ static bool read_real(const qb__ole2 *ole, const char *name, double *value) {
 static qb_status need_word(const qb__ole2 *ole, const char *path, const char *name, uint32_t most, uint32_t *value) {
     *value = 0;
     if (!read_word(ole, name, value))
-        return qb__fail(QB_BAD_INPUT, "%s has no %s: it is no file of Zeiss's, or cut", path, name);
+        return qb__fail(QB_BAD_INPUT, "%s has no stream %s: it is not a Zeiss file, or it is incomplete", path, name);
     if (*value >= 1 && *value <= most) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s: %s is %u, which should be from 1 to %u", path, name, *value, most);
 }
@@ -197,7 +197,7 @@ static qb_status set_shifts(const qb__ole2 *ole, qb__scan_parts *parts) {
         QB__TRY(read_reals(ole, names[k], count, &read));
         for (size_t i = 0; read && i < count; i++) {
             if (!isfinite(read[i])) {
-                status = qb__fail(QB_BAD_INPUT, "%s: %s of view %zu is no number", parts->angles_from, names[k], i);
+                status = qb__fail(QB_BAD_INPUT, "%s: %s of view %zu is not a number", parts->angles_from, names[k], i);
                 goto out;
             }
             parts->shifts[2 * i + (size_t)k] = 0 - read[i];
@@ -220,8 +220,8 @@ static void judge(const qb__ole2 *ole, const char *path, qb__scan_parts *parts) 
     if ((read_real(ole, "AutoRecon/CenterShift", &shift) || read_real(ole, "ReconSettings/CenterShift", &shift)) &&
         fabs(shift) > 0.25)
         qb__note(&parts->notes,
-                 "%s states that the axis lies %g columns from the middle (CenterShift), which is not applied: `qb "
-                 "center` finds the side" QB__CODE("center-shift"),
+                 "%s states that the axis lies %g columns from the middle (CenterShift), but not on which side, so "
+                 "this is ignored: `qb center` finds the axis" QB__CODE("center-shift"),
                  path, shift);
 }
 

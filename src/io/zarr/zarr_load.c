@@ -43,7 +43,8 @@ static qb_status sizes_of(const char *path, const char *name, const cJSON *list,
             return qb__fail(QB_BAD_INPUT, "%s: number %d of its %s is %g, not one from 1 to %d", path, i + 1, name,
                             value, MOST);
         if (axis < 0 && value > 1)
-            return qb__fail(QB_UNSUPPORTED, "%s: axis %d of %d has %s %.0f: save one time and one channel of it", path,
+            return qb__fail(QB_UNSUPPORTED,
+                            "%s: axis %d of %d has %s %.0f, and 1 is needed: save one time and one channel of it", path,
                             i + 1, axes, name, value);
         if (axis >= 0) n[axis] = (size_t)value;
     }
@@ -242,8 +243,9 @@ static qb_status read_json(const char *folder, const char *file, cJSON **root) {
     if (there && status == QB_OK) status = qb__read_text(name, TEXT_MOST, &text);
     if (text) {
         status = qb__json_parse(text, root);
-        if (status == QB_BAD_INPUT) status = qb__fail(QB_BAD_INPUT, "%s is no whole JSON: was it cut short?", name);
-        if (status == QB_OK && !cJSON_IsObject(*root)) status = qb__fail(QB_BAD_INPUT, "%s is no JSON object", name);
+        if (status == QB_BAD_INPUT)
+            status = qb__fail(QB_BAD_INPUT, "%s is not valid JSON: it may be incomplete, copy it again", name);
+        if (status == QB_OK && !cJSON_IsObject(*root)) status = qb__fail(QB_BAD_INPUT, "%s is not a JSON object", name);
     }
     if (status != QB_OK) {
         cJSON_Delete(*root);
@@ -283,7 +285,7 @@ qb_status qb__zarr_load(const char *folder, qb__zarr_array *a, bool *is_array, c
     } else if (status == QB_OK) {
         status = read_json(folder, ".zgroup", &group);
         if (status == QB_OK && !group)
-            status = qb__fail(QB_NOT_FOUND, "%s holds none of zarr.json, .zarray and .zgroup: it is no Zarr", folder);
+            status = qb__fail(QB_NOT_FOUND, "%s holds none of zarr.json, .zarray and .zgroup: it is not Zarr", folder);
     }
     if (status == QB_OK) status = read_json(folder, ".zattrs", attributes);
     cJSON_Delete(root);

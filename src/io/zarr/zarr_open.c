@@ -50,7 +50,7 @@ static qb_status join_inside(const char *folder, const char *inside, char **path
     while (*inside == '/') inside++;
     const char *up = strstr(inside, "..");
     if (!*inside || (up && (up[2] == 0 || up[2] == '/')))
-        return qb__fail(QB_BAD_INPUT, "%s: '%.80s' is no path of an array in it", folder, inside);
+        return qb__fail(QB_BAD_INPUT, "%s: '%.80s' is not the path of an array in it", folder, inside);
     *path = qb__join(folder, inside);
     return *path ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", folder);
 }

@@ -40,16 +40,18 @@ static qb_status find_in_shard(const qb__zarr_array *a, const char *path, int fd
     const uint64_t chunks = qb__zarr_chunks(a), index = 16 * chunks + (a->index_checked ? 4 : 0);
     unsigned char entry[16];
     if (size < index)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s has %llu bytes, the index of its %llu chunks alone has %llu: was it cut short?", path,
-                        (unsigned long long)size, (unsigned long long)chunks, (unsigned long long)index);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s has %llu bytes, and the index of its %llu chunks alone has %llu: it is incomplete, copy it again", path,
+            (unsigned long long)size, (unsigned long long)chunks, (unsigned long long)index);
     const uint64_t from = (a->index_first ? 0 : size - index) + 16 * (uint64_t)number;
     const qb_status status = qb__pread_all(fd, path, entry, sizeof entry, from);
     if (status != QB_OK) return status;
     *at = word_at(entry), *bytes = word_at(entry + 8);
     if (*at == UINT64_MAX && *bytes == UINT64_MAX) *bytes = 0;
     if (*bytes == 0 || (*at <= size && *bytes <= size - *at)) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s: chunk %zu is said to lie at byte %llu, and the file has %llu: was it cut short?",
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: its index puts chunk %zu at byte %llu, and the file has %llu: it is incomplete, copy it again",
                     path, number, (unsigned long long)*at, (unsigned long long)size);
 }
 
@@ -60,8 +62,9 @@ static qb_status check_chunk(const qb__zarr_array *a, const char *path, const un
     *bytes -= 4;
     const unsigned char *sum = raw + *bytes;
     const uint32_t want = (uint32_t)sum[0] | (uint32_t)sum[1] << 8 | (uint32_t)sum[2] << 16 | (uint32_t)sum[3] << 24;
-    return qb__crc32c(raw, *bytes) == want ? QB_OK
-                                           : qb__fail(QB_BAD_INPUT, "%s: the checksum of a chunk is wrong", path);
+    return qb__crc32c(raw, *bytes) == want
+               ? QB_OK
+               : qb__fail(QB_BAD_INPUT, "%s: the checksum of a chunk is wrong: it is damaged, copy it again", path);
 }
 
 /* Read the stored bytes of a chunk; *bytes 0: it does not exist. */
@@ -72,13 +75,13 @@ static qb_status fetch(const qb__zarr_array *a, const char *path, size_t number,
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return errno == ENOENT ? QB_OK : qb__fail_errno(errno, "opening", path);
     qb_status status = fstat(fd, &about) == 0 ? QB_OK : qb__fail_errno(errno, "reading", path);
-    if (status == QB_OK && !S_ISREG(about.st_mode)) status = qb__fail(QB_BAD_INPUT, "%s is no file", path);
+    if (status == QB_OK && !S_ISREG(about.st_mode)) status = qb__fail(QB_BAD_INPUT, "%s is not a file", path);
     if (status == QB_OK) qb__input_seen(path, &about);
     if (status == QB_OK) *bytes = (uint64_t)about.st_size;
     if (status == QB_OK && a->sharded) status = find_in_shard(a, path, fd, *bytes, number, &at, bytes);
     if (status == QB_OK && *bytes > stored_most(a))
-        status = qb__fail(QB_BAD_INPUT, "%s: a chunk of %zu bytes is stored in %llu: that makes no sense", path,
-                          qb__zarr_bytes(a), (unsigned long long)*bytes);
+        status = qb__fail(QB_BAD_INPUT, "%s: a chunk of %zu bytes is stored in %llu, which is too many: it is damaged",
+                          path, qb__zarr_bytes(a), (unsigned long long)*bytes);
     if (status == QB_OK && *bytes) status = qb__pread_all(fd, path, raw, *bytes, at);
     if (status == QB_OK && *bytes) status = check_chunk(a, path, (const unsigned char *)raw, bytes);
     if (status == QB_OK && !*bytes && !a->sharded)

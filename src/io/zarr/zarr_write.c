@@ -89,8 +89,7 @@ static qb_status begin_zarr(qb_writer *writer) {
     qb_status status = plan(writer);
     zarr_writer *z = writer->own;
     if (status == QB_OK && !writer->set)
-        status = qb__fail(QB_BAD_ARGUMENT, "%s: a slice that is one of several files cannot be Zarr: give .tif",
-                          writer->path);
+        status = qb__fail(QB_BAD_ARGUMENT, "%s: a file of one slice cannot be Zarr: give .tif", writer->path);
     if (status == QB_OK) status = qb__publication_store(writer->set, writer->path, &z->fresh);
     if (status != QB_OK) return status;
     const bool resumed = qb__publication_taken_up(writer->set);

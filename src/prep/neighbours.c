@@ -86,6 +86,8 @@ int qb__neighbours_changed(const qb__neighbours *d, uint64_t changed[QB__PREP_ST
     return d ? d->steps : 0;
 }
 
+const char *qb__neighbours_by(const qb__neighbours *d) { return d->on_device ? "device" : "CPU"; }
+
 void qb__neighbours_recount(qb__neighbours *d) {
     if (d && d->counted) return;
     for (int s = 0; d && s < d->steps; s++) d->changed[s] = 0;
@@ -145,6 +147,7 @@ qb__near_plan qb__neighbours_plan(const qb__neighbours *d) {
 
 void qb__neighbours_count(qb__neighbours *d, uint64_t changed, uint64_t pixels, bool all) {
     d->counted |= all;
+    d->on_device = true;
     atomic_fetch_add_explicit(&d->changed[0], changed, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->pixels, pixels, memory_order_relaxed);
 }

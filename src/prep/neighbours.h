@@ -26,6 +26,8 @@ void qb__neighbours_recount(qb__neighbours *door);
 /* Number of pixels that each step has changed in the rows read, in the order of steps.c, and at the end the number of
  * all pixels of these rows. Returns the number of steps. NULL: 0. */
 int qb__neighbours_changed(const qb__neighbours *door, uint64_t changed[QB__PREP_STEPS + 1]);
+/* Who has changed them: "CPU" or "device". */
+const char *qb__neighbours_by(const qb__neighbours *door);
 /* Number of rows above and below that a device must read to do the correction itself; 0 if no step is wanted, or if
  * only the door can do it. all_views: the device has all views of a row at once. */
 size_t qb__neighbours_on_device(const qb_scan_info *info, const qb_prep_options *options, bool all_views);

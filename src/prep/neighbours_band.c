@@ -128,8 +128,8 @@ static void go_on(const float *edge, const float *other, size_t columns, float *
  * last row of the detector. */
 static void surround(const band *w, float *cells, size_t margin) {
     const qb_scan_info *info = w->b->door->info;
-    const ptrdiff_t columns = (ptrdiff_t)info->columns, rows = (ptrdiff_t)info->rows;
-    const ptrdiff_t from = (ptrdiff_t)w->row0 - (ptrdiff_t)margin, to = (ptrdiff_t)(w->row1 + margin);
+    const ptrdiff_t rows = (ptrdiff_t)info->rows, from = (ptrdiff_t)w->row0 - (ptrdiff_t)margin;
+    const ptrdiff_t to = (ptrdiff_t)(w->row1 + margin);
     for (ptrdiff_t r = from > 0 ? from : 0; r < to && r < rows; r++) qb__near_mirror(info, line_of(w, cells, r));
     for (ptrdiff_t r = from; r < to; r++)
         if (r < 0 || r >= rows)

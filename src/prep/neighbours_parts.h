@@ -28,7 +28,8 @@ struct qb__neighbours {
     uint32_t *pairs;      /* [view][2]: the views before and after, used by step[0]; NULL: the step does not use them */
     _Atomic(char *) kept; /* scratch of a thread, for the next read; NULL: none, or it is in use */
     _Atomic uint64_t changed[QB__PREP_STEPS], pixels;
-    bool counted; /* all pixels have been counted once */
+    bool counted;   /* all pixels have been counted once */
+    bool on_device; /* a device has corrected pixels */
 };
 
 /* Views that are corrected together, from view0 on: `out` holds rows row0 <= row < row1; top and bottom hold the

@@ -19,6 +19,7 @@
 #include "prep/phase_device.h"
 #include "prep/neighbours.h"
 #include "prep/phase_filter.h"
+#include "prep/prepare.h"
 #include "prep/scatter.h"
 #include "prep/step.h"
 #include "prep/scan_rows.h"
@@ -34,6 +35,7 @@ struct qb__phase {
     qb__phase_filter *filter; /* NULL: no filter; the job's scan is then that of `warp` */
     qb__phase_device *device; /* NULL: the CPU filters */
     bool near;                /* the device also corrects zingers */
+    bool corrects;            /* rings: the images are corrected before they are resampled */
     qb__scan_rows rows;
     _Atomic(struct room *) kept;  /* scratch for the next read on the CPU; NULL: none, or it is in use */
     char text[400], scatter[160]; /* description of each filter; "": not used */
@@ -103,6 +105,7 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     if (status != QB_OK && *scan->parts.beam_unset) status = qb__fail_in(status, "%s", scan->parts.beam_unset);
     if (status != QB_OK) goto out;
     QB__TRY(qb__warp_create(scan, env, &p->warp));
+    p->corrects = p->warp && info->quantity == QB_COUNTS && info->flats && qb__prepare_reads_all(info, prep);
     if (!wanted) goto out;
     p->scan = *scan;
     p->scan.digests = NULL;
@@ -199,8 +202,9 @@ size_t qb__phase_device_held(const qb__phase *p) { return p && p->device ? qb__p
 
 size_t qb__phase_bytes(const qb__phase *p) {
     if (!p) return 0;
-    const qb_scan_info *info = &p->scan.info;
-    const size_t warp = p->warp ? qb__warp_bytes(p->warp) : 0;
+    const qb_scan_info *info = p->filter ? &p->scan.info : &qb__warp_scan(p->warp)->info;
+    const size_t field = p->corrects ? info->rows * info->columns * sizeof(float) : 0;
+    const size_t warp = field + (p->warp ? qb__warp_bytes(p->warp) : 0);
     if (!p->filter) return warp;
     if (p->device)
         return warp + qb__scan_rows_bytes(&p->rows) + qb__phase_filter_bytes(p->filter) +

@@ -258,12 +258,17 @@ void qb__prepare_recount(qb__prepare *prepare) {
 /* Numbers of pixels that corrections by neighbours have changed, on all ranks. */
 static void report_neighbours(const qb__prepare *prepare, cJSON *entry, const qb_env *env) {
     uint64_t changed[QB__PREP_STEPS + 1] = {0};
+    char name[40];
     const int steps = qb__neighbours_changed(prepare->neighbours, changed);
     if (steps == 0 || qb__comm_sum(qb__comm_of(env), QB_OK, changed, QB__PREP_STEPS + 1) != QB_OK) return;
     for (int i = 0; i < steps; i++) {
         const qb__step *step = qb__neighbours_step(prepare->neighbours, i);
+        const char *by = qb__neighbours_by(prepare->neighbours);
         cJSON_AddNumberToObject(entry, step->name, (double)changed[i]);
-        qb__info(env, "%llu %s were replaced, %.2g per million pixels", (unsigned long long)changed[i], step->changed,
+        qb__print(name, sizeof name, "%s_by", step->name);
+        cJSON_AddStringToObject(entry, name, by);
+        qb__info(env, "%llu %s were replaced by the %s, %.2g per million pixels", (unsigned long long)changed[i],
+                 step->changed, by,
                  changed[QB__PREP_STEPS] ? 1e6 * (double)changed[i] / (double)changed[QB__PREP_STEPS] : 0);
     }
 }

@@ -64,8 +64,9 @@ static qb_status check(const qb_scan_info *info, const qb_prep_options *options)
     return qb__rings_parse(options->rings, bin_of(info), &how);
 }
 
+/* Counts with flats have a field anyway. The further one of resampled images is counted by qb__phase_bytes. */
 static unsigned count(const qb_scan_info *info, const qb_prep_options *options) {
-    return wanted(info, options) && (info->shifts || !(info->quantity == QB_COUNTS && info->flats));
+    return wanted(info, options) && !(info->quantity == QB_COUNTS && info->flats);
 }
 
 /* The kinds of stripes that --rings reports. */

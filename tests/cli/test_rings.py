@@ -287,6 +287,15 @@ def test_stripes_stay_in_the_pixels_of_views_that_move(tmp_path):
     assert np.array_equal(made("counts.h5", "--rings", "all", "--threads", "1", "--max-ram", "60M"), whole)
 
 
+@pytest.mark.parametrize("option", ["--distortion", "--shifts"])
+def test_a_plan_counts_the_field_of_images_that_are_resampled(tmp_path, option):
+    qb("simulate", "foam", "--detector", "64,32", "--views", "20", "--photons", "1000", "-o", "s.h5", cwd=tmp_path)
+    (tmp_path / "how.txt").write_text("31.5\n15.5\n1\n1e-5\n" if option == "--distortion" else "1 0.5\n" * 20)
+    plan = ["plan", "fbp", tmp_path / "s.h5", "--center", "middle", option, tmp_path / "how.txt", "-o", tmp_path / "v.npy", "--rings"]
+    without, with_rings = (qb_json(*plan, rings)["memory_bytes"] for rings in ("keep", "all"))
+    assert 64 * 32 * 4 <= with_rings - without < 1.5 * 64 * 32 * 4
+
+
 def test_edges_that_move_are_no_unusable_columns(tmp_path):
     """They change as roughly as a column that fluctuates, which is the only one found."""
     rng = np.random.default_rng(3)

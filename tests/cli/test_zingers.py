@@ -259,8 +259,8 @@ def test_a_device(tmp_path, big, opencl):  # noqa: F811
     there = ["--device", opencl, "--accuracy", "high"]
     want = values(tmp_path, "fbp", tmp_path / "clean.h5", *how[:2], *there)
     assert error(values(tmp_path, "fbp", folder / "plain.h5", *how[:2], *there), want) > 0.1
-    wholes = [qb_json("fbp", folder / "plain.h5", "-o", tmp_path / "v.npy", *how, *on)["preparation"]["zingers"] for on in (there, [])]
-    assert wholes == [found.sum()] * 2
+    wholes = [qb_json("fbp", folder / "plain.h5", "-o", tmp_path / "v.npy", *how, *on)["preparation"] for on in (there, [])]
+    assert [whole["zingers"] for whole in wholes] == [found.sum()] * 2 and [whole["zingers_by"] for whole in wholes] == ["device", "CPU"]
     for name, cut in ("plain.h5", []), ("plain.h5", ["--max-vram", "40M"]), ("frames.h5", []), ("blocks.h5", []):
         got = values(tmp_path, "fbp", folder / name, *how, *there, *cut)
         assert error(got, want) < 2e-4, (name, cut)
@@ -461,6 +461,14 @@ def test_in_time_bits_do_not_depend_on_the_cut(tmp_path, big, opencl):  # noqa: 
             assert report["preparation"]["zingers"] == zingers
             assert error(np.load(tmp_path / "d.npy"), want) < 2e-3
     assert (values(tmp_path, "fbp", folder / "plain.h5", *how, *kernel, "--slices", "16:17") == want[16:17]).all()
+
+
+def test_who_finds_zingers_beside_a_device(tmp_path, opencl):  # noqa: F811
+    counts, flat, dark = disc(columns=64, rows=8, views=160)
+    write(tmp_path / "s.h5", hit(counts, 3)[0], flat, dark)
+    for who, how in ("device", []), ("CPU", ["--paganin", "2px"]):
+        said = qb("fbp", tmp_path / "s.h5", "--center", 31.5, "-o", tmp_path / "v.npy", "--device", opencl, *IN_TIME, *how).stderr
+        assert f"zingers were replaced by the {who}, " in said, said
 
 
 def test_in_time_what_is_refused(tmp_path):

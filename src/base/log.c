@@ -60,9 +60,8 @@ void qb__log(const qb_env *env, qb_log_level level, const char *format, ...) {
     talk one;
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    qb__say(text, sizeof text, format, args);
     va_end(args);
-    qb__printable(text);
     begin(&one, env);
     env->log(env->user, level, text);
     end(&one);

@@ -30,20 +30,11 @@ int qb_status_exit_code(qb_status status) {
 
 const char *qb_detail(void) { return detail; }
 
-/* Also the control characters 80 to 9f, as encoded in UTF-8. */
-void qb__printable(char *text) {
-    for (unsigned char *at = (unsigned char *)text; *at; at++) {
-        if (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) at[0] = at[1] = ' ';
-        if (*at < ' ' || *at == 0x7f) *at = ' ';
-    }
-}
-
 qb_status qb__fail(qb_status status, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(detail, sizeof detail, format, args);
+    qb__say(detail, sizeof detail, format, args);
     va_end(args);
-    qb__printable(detail);
     return status;
 }
 
@@ -52,10 +43,10 @@ qb_status qb__fail_in(qb_status status, const char *format, ...) {
     memcpy(inner, detail, sizeof inner);
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(detail, sizeof detail, format, args);
+    qb__say(detail, sizeof detail, format, args);
     va_end(args);
-    if (n >= 0 && (size_t)n < sizeof detail) { snprintf(detail + n, sizeof detail - (size_t)n, ": %.900s", inner); }
-    qb__printable(detail);
+    const size_t n = strlen(detail);
+    snprintf(detail + n, sizeof detail - n, ": %.900s", inner);
     return status;
 }
 

@@ -2,7 +2,9 @@
 #ifndef QB_BASE_STATUS_H
 #define QB_BASE_STATUS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "quickbeam/status.h"
 
@@ -30,6 +32,8 @@ bool qb__is_system_fault(int error);
 /* Text from files and names may hold anything, and is printed on terminals: replace characters that are not printable
  * by blanks, in place. */
 void qb__printable(char *text);
+/* vsnprintf for messages: printable, and a count of 1 is followed by the singular ("%zu views are": "1 view is"). */
+void qb__say(char *text, size_t size, const char *format, va_list args);
 
 /* Jump to the function's label `out` if a call fails. */
 #define QB__TRY(call)                                                                                                  \

@@ -140,7 +140,7 @@ def test_his_header(tmp_path):
     assert (told["views"], told["rows"], told["columns"]) == (4, 8, 16)
     assert told["quantity"] == "transmission" and "no angles" in " ".join(told["problems"])
     (tmp_path / "_Frames.xml").write_text("<Frame><GantryAngle>1</GantryAngle></Frame>")
-    fails(3, "info", "a.his", says=["lists 1 frames for 4 images"], cwd=tmp_path)
+    fails(3, "info", "a.his", says=["lists 1 frame for 4 images"], cwd=tmp_path)
     (tmp_path / "_Frames.xml").write_text("<Frame><GantryAngle>1</GantryAngle>")
     fails(3, "info", "a.his", says=["ends within frame 0"], cwd=tmp_path)
     (tmp_path / "_Frames.xml").write_text("<Frame></Frame>" * 4)

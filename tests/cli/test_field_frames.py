@@ -106,7 +106,7 @@ def test_a_zinger_in_the_only_flat(good, tmp_path):
                 file[f"exchange/{name}"] = values.astype("u2")
         return qb_json("info", path)["problems"], qb("fbp", path, "--slices", "23:25", "-o", tmp_path / "v.npy").stderr
     problems, said = scan(1.6)
-    assert "1 pixels of the flats are bright" in said and "the first in row 24, column 30" in said and "[flat-zingers]" in " ".join(problems)
+    assert "1 pixel of the flats is bright" in said and "the first in row 24, column 30" in said and "[flat-zingers]" in " ".join(problems)
     for how in (1, 1), (1.6, 1.6):
         problems, said = scan(*how)
         assert "flat-zingers" not in said + " ".join(problems)

@@ -202,7 +202,7 @@ def test_a_fan(tmp_path):
 def test_nothing_of_a_slice(data, tmp_path):
     folder, _ = data
     lines, out = np.load(folder / "full.npy"), tmp_path / "v.npy"
-    for rows, more, says in ([3], [], ["of 1 slices", "the first of them 3", "60 x 48", "--slices"]), \
+    for rows, more, says in ([3], [], ["of 1 slice", "the first of them 3", "60 x 48", "--slices"]), \
                             ([2, 3], APART, ["of 2 slices", "the first of them 2"]), (range(1, 4), ["--slices", "1:3"], ["none of its"]):
         gone = lines.copy()
         gone[:, list(rows)] = np.nan
@@ -301,4 +301,4 @@ def test_ranks(data, tmp_path, neighbours):
     assert sum(slab.get("not_measured", 0) for slab in slabs) == (~np.isfinite(lines)).sum()
     lines[:, 20] = np.nan
     np.save(tmp_path / "lost.npy", lines)
-    assert "of 1 slices, the first of them 20" in ranks("-o", tmp_path / "no.npy", code=3).stderr
+    assert "of 1 slice, the first of them 20" in ranks("-o", tmp_path / "no.npy", code=3).stderr

@@ -42,4 +42,4 @@ def test_refused(tmp_path):
         fails(code, "info", "v/*.tif", "--angles-from-names", pattern, says=[words], cwd=tmp_path)
     fails(2, "info", "v/*.tif", "--angles", "0:180", "--angles-from-names", "v_{}_*.tif", says=["leave one out"], cwd=tmp_path)
     qb("simulate", "spheres", "--views", VIEWS, "--detector", "32,8", "-o", "one.tif", cwd=tmp_path)
-    fails(3, "info", "one.tif", "--angles-from-names", "{}.tif", says=[f"{VIEWS} views in 1 files"], cwd=tmp_path)
+    fails(3, "info", "one.tif", "--angles-from-names", "{}.tif", says=[f"{VIEWS} views in 1 file"], cwd=tmp_path)

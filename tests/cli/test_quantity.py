@@ -44,7 +44,7 @@ def test_one_value_is_an_outlier(tmp_path, lines, verb, value):
     lines = lines.copy()
     lines[40, 2, 30] = value
     done = run(tmp_path, lines, verb=verb)
-    assert "1 values are NaN, infinite or beyond what a beam makes, the first in view 40, row 2, column 30" in done.stderr
+    assert "1 value is NaN, infinite or beyond what a beam makes, the first in view 40, row 2, column 30" in done.stderr
     assert "the first in view 40, row 2, column 30" in problems(tmp_path)["not-finite"]
     assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.01)
 
@@ -70,7 +70,7 @@ def test_a_number_far_below_zero(tmp_path, lines, verb):
         values = (scale * np.exp(-lines)).astype(np.float32)
         values[40, 2, 30] = -1e38
         done = run(tmp_path, values, *how, verb=verb)
-        assert "1 values are NaN, infinite or beyond what a beam makes, the first in view 40, row 2, column 30" in done.stderr
+        assert "1 value is NaN, infinite or beyond what a beam makes, the first in view 40, row 2, column 30" in done.stderr
         assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.01)
     values[40, 2, 30] = -100
     assert {"transmission-floor"} == codes(run(tmp_path, values, *how, verb=verb)) & {"transmission-floor", "not-finite"}

@@ -118,7 +118,7 @@ def test_stuck_pixels_count_as_not_measured(tmp_path, case):
     info = qb_json("info", faulty)
     [finding] = info["findings"]
     assert finding == {"code": "stuck-pixels", "what": "pixels", "which": "15, 20, 21, 47", "count": 4 * ROWS, "of": ROWS * N, "done": "not measured"}
-    assert f"of rows 0-{ROWS - 1}, hold one value in all views: they count as not measured" in problems(faulty)["stuck-pixels"]
+    assert f"of rows 0-{ROWS - 1}: they count as not measured" in problems(faulty)["stuck-pixels"]
     for verb, how in WAYS.items():
         for scan in whole, faulty:
             done = qb(verb, scan, *how, "-o", tmp_path / f"{scan.stem}.npy")
@@ -144,7 +144,7 @@ def test_one_stuck_pixel(tmp_path):
     flats[:, 1, 30] = views[:, 1, 30] = 0
     views[:, 1, 50] = 65535
     scan = write_scan(tmp_path / "s.h5", views.astype("u2"), ANGLES, flats.astype("u2"), darks.astype("u2"), pixel=1)
-    assert problems(scan)["stuck-pixels"].startswith("1 pixels, in columns 40 of rows 2, hold")
+    assert problems(scan)["stuck-pixels"].startswith("1 pixel holds one value in all views, in columns 40 of rows 2: ")
 
 
 @pytest.mark.parametrize("phantom", ["disc", "ball", "spheres", "foam", "shepp-logan", "baggage"])

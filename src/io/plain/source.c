@@ -139,9 +139,8 @@ void qb__note_of(qb__notes *notes, qb_problem kind, const char *format, ...) {
     char line[1100];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    qb__say(line, sizeof line, format, args);
     va_end(args);
-    qb__printable(line);
     char *copy = notes->count < notes->room || widen(notes) ? qb__strdup(line) : NULL;
     if (!copy) {
         notes->lost = true;

@@ -14,7 +14,7 @@ void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind, c
     char text[600];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    qb__say(text, sizeof text, format, args);
     va_end(args);
     qb__note_of(&scan->parts.notes, kind, "%s", text);
     qb__findings *found = &scan->found;
@@ -25,7 +25,7 @@ void qb__scan_refuse(qb_scan *scan, const char *format, ...) {
     va_list args;
     if (*scan->refused) return; /* the first reason is kept */
     va_start(args, format);
-    vsnprintf(scan->refused, sizeof scan->refused, format, args);
+    qb__say(scan->refused, sizeof scan->refused, format, args);
     va_end(args);
     qb__note_of(&scan->parts.notes, QB_PROBLEM_FRAMES, "%s" QB__CODE("scan-unusable"), scan->refused);
 }

@@ -170,7 +170,7 @@ static qb_status tell(const stuck_look *l) {
     qb__frame_list_words(list + columns, rows, in_rows, sizeof in_rows);
     qb__free(list);
     qb__scan_find(scan, &finding, QB_PROBLEM_PIXELS,
-                  "%zu pixels, in columns %s of rows %s, hold one value in all views: they %s%s", l->count,
+                  "%zu pixels hold one value in all views, in columns %s of rows %s: they %s%s", l->count,
                   finding.which, in_rows, left_out ? "count as not measured" : "leave rings; mend them before",
                   finding.code);
     return QB_OK;

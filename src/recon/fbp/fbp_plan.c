@@ -129,7 +129,7 @@ static void tell_few(const qb__fbp *fbp, const qb__angle_report *report, const q
     if (apart > FAR)
         qb__warn(
             env,
-            "%zu views, on average %.4g degrees apart, are too few: streaks will hide the object" QB__CODE("few-views"),
+            "%zu views are too few, on average %.4g degrees apart: streaks will hide the object" QB__CODE("few-views"),
             fbp->info->views, apart);
 }
 

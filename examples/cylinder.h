@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the examples of solvers reconstruct: line integrals of a cylinder of 0.02/mm, 20 mm wide, about the axis; pixels of
- * 0.5 mm. */
+/* The object that the examples of solvers reconstruct: line integrals of a cylinder of 0.02/mm, 20 mm wide, about the
+ * axis; pixels of 0.5 mm. */
 #ifndef CYLINDER_H
 #define CYLINDER_H
 

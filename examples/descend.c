@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A matrix of one's own with the C API: a signal that was blurred is made sharp again, none of it below
- * zero, by coordinate descent.
+/* A matrix of the user with the C API: a blurred signal is sharpened by coordinate descent, with no value below zero.
  *
  *     descend */
 #include <math.h>
@@ -10,7 +9,7 @@
 
 enum { N = 64, WIDE = 7 };
 
-/* Column j is what a spike at j becomes: seven numbers around it. */
+/* Column j is the blurred form of a spike at j: seven numbers around it. */
 static void blur(size_t *first, uint32_t *row, float *value) {
     size_t count = 0;
     for (int j = 0; j < N; j++) {

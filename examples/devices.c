@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices and streams: projections that a program makes on a CUDA device, on a stream of its own, become
- * a volume there; nothing passes through the host.
+/* Devices and streams: projections that a program computes on a CUDA device, on its own stream, become a volume there;
+ * nothing passes through the host.
  *     cc devices.c $(pkg-config --cflags --libs quickbeam) -ldl -lm -o devices
  *     ./devices
- * With CUDA's headers at hand, cuda.h declares what `driver` has; memory and streams of the CUDA runtime
- * (cudaMalloc, cudaStreamCreate) serve as well. */
+ * With CUDA's headers, cuda.h declares the functions in `driver`; memory and streams of the CUDA runtime (cudaMalloc,
+ * cudaStreamCreate) can be used as well. */
 #include <dlfcn.h>
 #include <math.h>
 #include <quickbeam/quickbeam.h>
@@ -18,7 +18,7 @@ enum { VOXELS = ROWS * COLUMNS * COLUMNS };
 static struct driver {
     int (*init)(unsigned);
     int (*device_get)(int *, int);
-    int (*context_retain)(void **, int); /* the primary one, which the library works in, too */
+    int (*context_retain)(void **, int); /* the primary context, in which the library works, too */
     int (*context_set)(void *);
     int (*memory_alloc)(uint64_t *, size_t);
     int (*memory_free)(uint64_t);
@@ -52,7 +52,7 @@ static void make_projections(double *angles, float *lines) {
     }
 }
 
-/* On the stream, in order: upload, reconstruct, download. Nobody waits in between. */
+/* On the stream, in order: upload, reconstruct, download. The host does not wait in between. */
 static qb_status reconstruct(const double *angles, const float *lines, float *volume) {
     uint64_t projections = 0, slices = 0;
     void *stream;

@@ -21,7 +21,7 @@ static void add(float *a, double factor, const float *b, size_t count) {
     for (size_t i = 0; i < count; i++) a[i] = (float)((double)a[i] + factor * (double)b[i]);
 }
 
-/* x becomes what makes |A x - y| small; y becomes y - A x. */
+/* x becomes the volume that makes |A x - y| small; y becomes y - A x. */
 static qb_status conjugate_gradients(qb_projector *a, size_t views, size_t pixels, float *y, size_t voxels, float *x,
                                      int iterations) {
     float *p = calloc(voxels, sizeof *p), *g = calloc(voxels, sizeof *g);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plan and run: a scan in a file becomes a volume in a file, and what was done is said.
+/* Plan and run: a scan in a file becomes a volume in a file, and a report is printed.
  *     cc plan_run.c $(pkg-config --cflags --libs quickbeam) -o plan_run
  *     ./plan_run scan.h5 volume.h5 */
 #include <quickbeam/quickbeam.h>

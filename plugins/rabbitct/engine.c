@@ -7,7 +7,8 @@
 
 #include "bench/rabbitct_engine.h"
 
-/* What the environment asks for, since neither benchmark hands options on; the runners say no more than no. */
+/* Settings from the environment, since neither benchmark passes options on. The runners print only that a call failed,
+ * so messages go to stderr. */
 static bool wanted_accuracy(qb_accuracy *accuracy) {
     const char *wanted = getenv("RABBITCT_ACCURACY");
     *accuracy = QB_ACCURACY_NORMAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The benchmark's original run-time interface (version 2): five functions that its runner looks up
- * in a shared object. Views arrive one a call; a group of them is added in the call that completes
- * it, the last in the call of the last view, so that no work is left for the untimed Finish. */
+/* The benchmark's original run-time interface (version 2): five functions that its runner looks up in a shared object.
+ * Each call brings one view. A group of views is added in the call that completes it, the last group in the call of the
+ * last view, so that no work is left for Finish, which is not timed. */
 #include "module.h"
 
 #include "engine.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static qb_rabbitct *engine;
-static float *volume; /* made here, if the runner gave none */
+static float *volume; /* allocated here if the runner gave none */
 
 bool RCTLoadAlgorithm(qb_rabbitct_v2 *data) {
     qb_rabbitct_destroy(engine);
@@ -20,7 +20,7 @@ bool RCTLoadAlgorithm(qb_rabbitct_v2 *data) {
     free(volume);
     const size_t n = data->L, bytes = n * n * n * sizeof *volume;
     volume = malloc(bytes);
-    if (volume) memset(volume, 0, bytes); /* pages are made now, not in a timed call */
+    if (volume) memset(volume, 0, bytes); /* pages are allocated now, not in a timed call */
     data->f_L = volume;
     return volume != NULL;
 }
@@ -33,7 +33,7 @@ bool RCTAlgorithmBackprojection(qb_rabbitct_v2 *data) {
     return good;
 }
 
-/* Nothing waits unless the runner stopped early. */
+/* Views are left only if the runner stopped early. */
 bool RCTFinishAlgorithm(qb_rabbitct_v2 *data) {
     if (!engine || !data->f_L) return false;
     return qb_rabbitct_flush(engine, data->f_L);

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* What the original runner shares with its modules. Only the order and the types of the members are
- * given by the interface; names are those of its documentation. */
+/* The struct that the original runner shares with its modules. The interface gives only the order and the types of the
+ * members; the names are those of its documentation. */
 typedef struct qb_rabbitct_v2 {
     unsigned L, S_x, S_y; /* voxels on a side, columns, rows */
     double *A_n;          /* this view's matrix and image */
@@ -14,7 +14,7 @@ typedef struct qb_rabbitct_v2 {
     float *f_L;     /* the volume */
     unsigned adv_numProjBuffers;
     float **adv_pProjBuffers;
-    unsigned adv_N, adv_projNumber; /* views in all, this view's number from 0 */
+    unsigned adv_N, adv_projNumber; /* number of all views, number of this view from 0 */
     double **adv_ppProjMatrixBuffers;
     unsigned adv_numAvailProjs, adv_firstProjOfSubset;
 } qb_rabbitct_v2;

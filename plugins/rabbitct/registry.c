@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The newer benchmark's static registry: put this file into its src/, add to algorithmRegistry.c
+/* For the newer benchmark's static registry: put this file into its src/, add to algorithmRegistry.c
  *
  *   extern int quickbeamPrepare(RabbitCtGlobalData *);
  *   extern int quickbeamBackprojection(RabbitCtGlobalData *);
  *   extern int quickbeamFinish(RabbitCtGlobalData *);
  *   { "quickbeam", quickbeamPrepare, quickbeamBackprojection, quickbeamFinish },
  *
- * and link with librabbitct_quickbeam (compiler flag -I to engine.h). With -a the number of views
- * is known and views wait for a group to be complete, whatever -b says; without, every call ends
- * with all its views added. */
+ * and link with librabbitct_quickbeam (compiler flag -I to engine.h). With -a the number of views is known, and views
+ * wait until a group is complete, whatever -b says; without -a, every call ends with all its views added. */
 #include "engine.h"
 
 #include <stdint.h>
@@ -20,7 +19,7 @@ typedef struct projection {
     float *image;
 } projection;
 
-/* The interface's RabbitCtGlobalData: order and types of its members. */
+/* RabbitCtGlobalData of the interface: order and types of its members. */
 typedef struct global_data {
     uint32_t problemSize, imageWidth, imageHeight;
     float voxelSize, O_Index;
@@ -36,9 +35,9 @@ int quickbeamBackprojection(global_data *data);
 int quickbeamFinish(global_data *data);
 
 static qb_rabbitct *engine;
-static uint32_t views_in_all; /* 0 = not told */
+static uint32_t views_in_all; /* 0 = not known */
 
-/* Success is 1 throughout, as in the benchmark's own modules. */
+/* All functions return 1 for success, as in the benchmark's own modules. */
 int quickbeamPrepare(global_data *data) {
     qb_rabbitct_destroy(engine);
     views_in_all = data->numberOfProjections;

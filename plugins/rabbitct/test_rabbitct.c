@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Drives the plug-in as the two benchmarks' runners do, on noise seen by a wobbling C-arm, and
- * compares with double precision: rabbitct_test MODULE.so [L [VIEWS]], the second way with timings
- * of a run. */
+/* Drives the plug-in as the runners of both benchmarks do, with noise in the views of a wobbling C-arm, and compares
+ * with double precision: rabbitct_test MODULE.so [L [VIEWS]]. The second form also prints the times of a run. */
 #include "module.h"
 
 #include <dlfcn.h>
@@ -33,8 +32,8 @@ static void *need(void *memory) {
     exit(2);
 }
 
-/* A C-arm of 1248x960 pixels, 785 mm to the centre and 1200 mm to the detector, or the same with
- * larger pixels. Columns of the matrix one after the other, w = 1 at the centre. */
+/* A C-arm of 1248x960 pixels, 785 mm to the centre and 1200 mm to the detector, or the same with larger pixels. Columns
+ * of the matrix follow one another; w = 1 at the centre. */
 static void c_arm(double out[12], double angle, double pitch, unsigned columns, unsigned rows, uint64_t *seed) {
     const double sod = 785 * (1 + 0.002 * uniform(seed)), f = 1200 * (1 + 0.002 * uniform(seed));
     const double tilt = 0.01 * uniform(seed), roll = 0.01 * uniform(seed);
@@ -134,7 +133,7 @@ static entry_point find(void *module, const char *name) {
     return f;
 }
 
-/* The original runner: load, one call a view, finish, unload. */
+/* The original runner: load, one call for each view, finish, unload. */
 static bool run_module(void *module, data_set *d, bool own_volume) {
     const size_t n = d->size;
     qb_rabbitct_v2 g = {.L = d->size,
@@ -162,7 +161,7 @@ static bool run_module(void *module, data_set *d, bool own_volume) {
     return find(module, "RCTUnloadAlgorithm")(&g) && good;
 }
 
-/* A view whose source stands in the cube's middle. */
+/* A view whose source lies in the middle of the cube. */
 static bool refuses_source_inside(void *module) {
     data_set d = make(16, 1, 32);
     for (int i = 0; i < 12; i++) d.matrix[0][i] = i == 2 ? 1 : 0;
@@ -180,7 +179,7 @@ static bool refuses_source_inside(void *module) {
     return refused;
 }
 
-/* The newer runner: prepare, a few views a call, finish. */
+/* The newer runner: prepare, a few views in each call, finish. */
 typedef struct projection {
     int id;
     double *matrix;
@@ -217,7 +216,7 @@ static bool run_registry(data_set *d, uint32_t buffered, bool told) {
             buffer[i] = (projection){(int)(v + i + 1), d->matrix[v + i], d->images[v + i]};
         good = quickbeamBackprojection(&g);
     }
-    /* All is there before Finish. */
+    /* All views are added before Finish. */
     good = good && accurate(d, g.volume, "static registry") && quickbeamFinish(&g);
     free(g.volume);
     free(buffer);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into qb: the n-th call of one kind on files whose name contains some text fails as it is told.
- * QB_FILES=CALL:TEXT:N:ERRNO, as in pread:scan.h5:2:5; N = 0 lets all fail, ERRNO 0 lets it hang, -SIGNAL is sent to the process
- * before the call. CALL is open, pread (or read), pwrite
- * or stat. */
+/* Preloaded into qb: the n-th call of one kind on files whose name contains a given text fails.
+ * QB_FILES=CALL:TEXT:N:ERRNO, such as pread:scan.h5:2:5. N = 0: all such calls fail; ERRNO 0: the call hangs; -SIGNAL:
+ * this signal is sent to the process before the call. CALL is open, pread (or read), pwrite or stat. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +74,7 @@ FOPEN(fopen64)
 STAT(stat, stat)
 STAT(stat64, stat64)
 
-/* QB_DISK=FOLDER:BYTES: what has room for so many, and holds the files in and below that folder. */
+/* QB_DISK=FOLDER:BYTES: a disk with so many bytes, which holds the files in and below that folder. */
 static size_t held;
 
 static int add_size(const char *path, const struct stat *about, int kind, struct FTW *walk) {

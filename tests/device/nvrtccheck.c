@@ -24,7 +24,8 @@ static bool ends(const char *name, const char *suffix) {
     return n >= m && !strcmp(name + n - m, suffix);
 }
 
-/* "arch: 80" or "arch: 90a" in the first two lines; what a source without it says is every chip. */
+/* A source states its architectures by "arch: 80" or "arch: 90a" in its first two lines. A source without such a line
+ * is compiled for every chip. */
 static void least(const char *text, int *arch, bool *specific) {
     const char *end = strchr(text, '\n'), *mark = strstr(text, "arch: ");
     if (end) end = strchr(end + 1, '\n');
@@ -52,7 +53,7 @@ static bool is_there(const char *name) {
     return false;
 }
 
-/* A name that nothing answers to would pass for a source without failures. */
+/* A name that matches no source is an error: otherwise it would pass as a source without failures. */
 static bool all_there(int argc, char **argv) {
     bool all = true;
     for (int i = 1; i < argc; i++) {
@@ -67,7 +68,7 @@ static bool all_there(int argc, char **argv) {
     return false;
 }
 
-/* Failures among the chips; prints one line. */
+/* Prints one line and returns the number of chips for which the source failed. */
 static int check(const qb__kernel_source *source, bool quick) {
     char *text;
     int failures = 0, arch;
@@ -96,7 +97,7 @@ static int check(const qb__kernel_source *source, bool quick) {
         fflush(stdout);
         qb__free(binary.bytes);
     }
-    printf("\n%s%s", said, failures ? "\n" : ""); /* the first chip's complaint stands for all */
+    printf("\n%s%s", said, failures ? "\n" : ""); /* the complaint for the first chip is printed for all */
     qb__free(text);
     return failures;
 }

@@ -52,8 +52,8 @@ static const char *compiled_once(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* What the device layer counts is what the compiler did; listeners are told before each, until they
- * leave. */
+/* The device layer counts compilations as the compiler does. Listeners are told before each compilation, until they
+ * unlisten. */
 static void count_call(void *user, const qb__device_info *info) { *(int *)user += strcmp(info->spec, "cuda:0") == 0; }
 
 static const char *counted_and_told(mock_cuda_state *mock) {
@@ -61,12 +61,12 @@ static const char *counted_and_told(mock_cuda_state *mock) {
     qb__device *device;
     EXPECT(qb__device_open("cuda", &device) == QB_OK);
     qb__device_listen(device, count_call, &told);
-    qb__device_listen(device, count_call, &second); /* the first stays */
+    qb__device_listen(device, count_call, &second); /* the first listener stays */
     EXPECT(qb__device_builds(device).programs == 0);
     EXPECT(compiles(mock) == 1 && told == 1);
     EXPECT(qb__device_builds(device).programs == 1 && qb__device_builds(device).seconds > 0);
     EXPECT(compiles(mock) == 0 && told == 1 && qb__device_builds(device).programs == 1);
-    qb__device_unlisten(device, &second); /* was never heard, and ends nothing */
+    qb__device_unlisten(device, &second); /* this one never listened: nothing happens */
     EXPECT(only_file() && unlink(file) == 0);
     EXPECT(compiles(mock) == 1 && told == 2 && second == 0);
     qb__device_unlisten(device, &told);
@@ -93,7 +93,8 @@ static const char *another_compiler(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Each byte wrong in turn, each length too short: always compiled anew, then whole again. */
+/* Each byte is changed in turn, and each shorter length is tried: the program is always compiled again, and the entry
+ * is whole afterwards. */
 static const char *corrupted(mock_cuda_state *mock) {
     EXPECT(compiles(mock) == 1 && only_file());
     off_t size = size_of(file);
@@ -103,7 +104,7 @@ static const char *corrupted(mock_cuda_state *mock) {
             int fd = open(file, O_RDWR);
             char byte = 0;
             EXPECT(fd >= 0);
-            if (at == size) { /* bytes follow the end */
+            if (at == size) { /* append bytes instead */
                 EXPECT(pwrite(fd, "x", 1, at) == 1);
             } else if (cut) {
                 EXPECT(ftruncate(fd, at) == 0);
@@ -151,8 +152,8 @@ static const char *writable_by_others(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* What stands in a program's place: nobody waits for a pipe's writer, no link is followed; both
- * make way. */
+/* Other things may lie where an entry should be. Nothing waits for the writer of a pipe, no link is followed, and both
+ * are replaced. */
 static const char *not_a_file(mock_cuda_state *mock) {
     char elsewhere[600];
     struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices on their way down from the driver that is only played, for fbp and fdk: the numbers that a file will hold are made
- * on the device, and no more than they come down. What a device makes of values: unit/test_device_convert.c. */
+/* Downloads of slices from the mock driver, for fbp and fdk: the device makes the numbers that the file will hold, and
+ * only these are downloaded. unit/test_device_convert.c tests what a device makes of values. */
 #include "child.h"
 
 #include "kernels/convert/convert_device.h"
@@ -8,12 +8,13 @@
 
 enum { VIEWS = 24, ROWS = 12, COLUMNS = 64, N = 64, VOXELS = ROWS * N * N };
 
-/* Counters that come down at the end: clamped values of each group, and what the filter mended. */
+/* Bytes of the counters that are downloaded at the end: clamped values of each group, and values that the filter
+ * corrected. */
 enum { COUNTERS = 64 * 64 * 8 + 64 };
 
 static float lines[VIEWS * ROWS * COLUMNS], volume[VOXELS];
 
-/* The array is the job's as long as that is there. */
+/* The array is used by the job until the job is destroyed. */
 static qb_status plan(bool cone, const char *dtype, const char *range, qb_tensor *array, qb_scan **scan,
                       qb_geometry *circle, qb_job **job) {
     const qb_env env = {.device = "cuda:0", .threads = 2};
@@ -44,7 +45,7 @@ static qb_status plan(bool cone, const char *dtype, const char *range, qb_tensor
     return status;
 }
 
-/* One run; how many bytes came down, and launches. */
+/* Makes one run and returns the number of downloaded bytes, and of launches. */
 static const char *come_down(mock_cuda_state *mock, bool cone, const char *dtype, const char *range, qb_dtype to,
                              size_t *bytes, int *launches) {
     qb_tensor array = {.data = volume, .dtype = to, .ndim = 3, .shape = {ROWS, N, N}};
@@ -83,7 +84,7 @@ static const char *as_the_file_has_them(mock_cuda_state *mock, bool cone) {
         if (wrong) return wrong;
         EXPECT(bytes >= values && bytes <= values + COUNTERS);
         if (k == 0) plain = launches;
-        EXPECT(k == 0 || launches > plain); /* what converts them is launched besides */
+        EXPECT(k == 0 || launches > plain); /* the conversion is an additional launch */
     }
     return NULL;
 }
@@ -91,7 +92,7 @@ static const char *as_the_file_has_them(mock_cuda_state *mock, bool cone) {
 static const char *slices_of_fbp(mock_cuda_state *mock) { return as_the_file_has_them(mock, false); }
 static const char *slabs_of_fdk(mock_cuda_state *mock) { return as_the_file_has_them(mock, true); }
 
-/* The launch itself: which numbers go where, and what is left when any call fails. */
+/* The launch itself: the arguments, and what is left allocated when any call fails. */
 static const char *the_kernel_is_told(mock_cuda_state *mock) {
     enum { PIXELS = 300, SLICES = 5 };
     static unsigned char numbers[PIXELS * SLICES], hidden[PIXELS];
@@ -106,7 +107,7 @@ static const char *the_kernel_is_told(mock_cuda_state *mock) {
     EXPECT(qb__memory_create(device, PIXELS * SLICES * sizeof(float), &slices) == QB_OK);
     const int held = mock->allocations;
     EXPECT(qb__convert_create(device, queue, &what, &convert) == QB_OK);
-    EXPECT(mock->allocations == held + 3); /* the numbers, what is hidden, the counts */
+    EXPECT(mock->allocations == held + 3); /* the numbers, the mask, the counts */
     mock->arguments = 1;
     const size_t before = mock->down_bytes;
     EXPECT(qb__convert_run(convert, queue, slices, 2) == QB_OK &&
@@ -124,7 +125,7 @@ static const char *the_kernel_is_told(mock_cuda_state *mock) {
         EXPECT((status == QB_OK) == (convert != NULL) && n < 100);
         qb__convert_destroy(convert);
         EXPECT(mock->allocations == held);
-        if (left > 0) break; /* nothing was left to fail */
+        if (left > 0) break; /* no call was left to fail */
         EXPECT(status != QB_OK);
     }
     qb__memory_destroy(slices);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What fails in mid-run, on a driver that does as it is told. */
+/* Failures in the middle of a run, on the mock driver. */
 #include "child.h"
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 
 #include <sys/mman.h>
 
-/* ---- in mid-run ---- */
+/* ---- in the middle of a run ---- */
 
 static const char *out_of_memory(mock_cuda_state *mock) {
     qb__device *device;
@@ -92,8 +92,8 @@ static const char *launches(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Every run takes 20 ms, so the rates follow: 1 MiB is copied (a quarter of 3 MiB free, no less),
- * 100 multiprocessors get 32 groups of 256 items. */
+/* The mock says that every run takes 20 ms, which gives the rates: 1 MiB is copied (a quarter of 3 MiB of free memory,
+ * and at least 1 MiB), and 100 multiprocessors get 32 groups of 256 items. */
 static const char *measured(mock_cuda_state *mock) {
     qb__device *device;
     qb__device_rates rates;
@@ -105,7 +105,7 @@ static const char *measured(mock_cuda_state *mock) {
     EXPECT(fabs(rates.arithmetic - items * 16 / 0.02) < 1e3);
     EXPECT(fabs(rates.texels - items * 8 / 0.02) < 1e3);
     EXPECT(fabs(rates.tensor_flops - items / 32 * 8 * 4096 / 0.02) < 1e5);
-    mock->nvrtc_fails = 1; /* then the rates that need no kernel remain */
+    mock->nvrtc_fails = 1; /* then only the rates that need no kernel are measured */
     EXPECT(qb__device_measure(device, &rates) == QB_OK);
     EXPECT_SAYS(rates.problem, "does not like");
     EXPECT(rates.copy_bytes > 0 && rates.arithmetic == 0);
@@ -152,11 +152,11 @@ static const char *not_registered(mock_cuda_state *mock) {
     EXPECT(qb__device_open("cuda", &device) == QB_OK);
     size_t held = qb__resident_bytes();
     mock->fail_name = "cuMemHostRegister_v2";
-    mock->fail_with = 2; /* no memory is no memory */
+    mock->fail_with = 2; /* out of memory */
     EXPECT(qb__host_create(device, size, &host) == QB_NO_MEMORY && !host);
     EXPECT_SAYS(qb_detail(), "page-locking memory");
     EXPECT(mock->pinned == 0 && qb__resident_bytes() < held + size / 2);
-    mock->fail_with = 801; /* cannot be done here: the driver's own */
+    mock->fail_with = 801; /* the driver cannot register memory: its own allocation is used */
     EXPECT(qb__host_create(device, size, &host) == QB_OK && mock->pinned == 1);
     EXPECT(qb__resident_bytes() < held + size / 2);
     qb__host_destroy(device, host);
@@ -165,7 +165,7 @@ static const char *not_registered(mock_cuda_state *mock) {
     EXPECT(qb__host_create(device, size, &host) != QB_OK && !host);
     EXPECT(qb__resident_bytes() < held + size / 2);
     mock->fail_name = NULL;
-    qb__cuda.host_register = NULL; /* a driver without it */
+    qb__cuda.host_register = NULL; /* a driver without this function */
     EXPECT(qb__host_create(device, size, &host) == QB_OK && mock->pinned == 1);
     qb__host_destroy(device, host);
     qb__device_close(device);
@@ -201,7 +201,7 @@ static const char *registered_and_lost(mock_cuda_state *mock) {
 
 /* ---- any call may fail ---- */
 
-/* Large host memory is registered; where that fails, the driver's own does. */
+/* Large blocks of host memory are registered. If that fails, the driver's own allocation is used. */
 enum { SMALL_HOST = 1024, LARGE_HOST = 40 << 20 };
 
 static qb_status tour(size_t host_bytes) {
@@ -263,13 +263,13 @@ static const char *any_call_fails(mock_cuda_state *mock) {
     if (left) return left;
     int calls = mock->calls;
     EXPECT(calls > 30);
-    /* 304: an error that ends nothing, so that what exists can be given back */
+    /* 304 is an error after which the context still works, so that objects can be released. */
     for (int n = 1; n <= calls; n++) {
         qb__fail_allocation(0);
         mock->fail_after = n;
         mock->fail_with = 304;
         qb_status status = tour(SMALL_HOST);
-        bool ended = mock->fail_after > 0; /* the n-th call was one of the last, in giving back */
+        bool ended = mock->fail_after > 0; /* the n-th call was one of the last, made while objects were released */
         mock->fail_after = 0;
         if (status == QB_OK && !ended && n < calls - 8) return "a failed call went unnoticed";
         EXPECT(status == QB_OK || strstr(qb_detail(), "304"));

@@ -8,8 +8,8 @@
 enum { VIEWS = 40, ROWS = 12, COLUMNS = 32, N = 32, VOXELS = ROWS * N * N };
 static const size_t raw_bytes = VIEWS * ROWS * COLUMNS * sizeof(uint16_t);
 
-/* The byte that fills the device's memory, since no kernel runs. It makes numbers, because a volume of nothing but NaN
- * is refused. */
+/* Device memory is filled with this byte, because no kernel runs. The byte gives finite numbers: a volume that is all
+ * NaN is refused. */
 enum { POISON = 0xab };
 static const unsigned char poison[] = {POISON, POISON, POISON, POISON};
 
@@ -21,7 +21,7 @@ static qb_tensor images(void *data, int64_t n) {
     return (qb_tensor){.data = data, .dtype = QB_U16, .ndim = 3, .shape = {n, ROWS, COLUMNS}};
 }
 
-/* A scan of counts, and its plan; `cap` as --max-vram. */
+/* A scan of counts and its plan; `cap` is the value of --max-vram. */
 typedef struct trial {
     qb_geometry circle;
     qb_fdk_options options;
@@ -54,7 +54,7 @@ static void drop(trial *t) {
     qb_geometry_destroy(&t->circle);
 }
 
-/* Every voxel is told apart from what the device's memory was full of. */
+/* Every voxel differs from the byte with which device memory was filled. */
 static qb_status reconstruct(size_t cap) {
     trial t;
     for (int i = 0; i < VOXELS; i++) volume[i] = -7;
@@ -76,8 +76,8 @@ static const char *nothing_is_left(const mock_cuda_state *mock) {
     return NULL;
 }
 
-/* The same after a call that failed. What was to be given back when the context could not even be taken up is the
- * driver's to clear away; nobody counts it any more. */
+/* The same after a failed call. If the context could not be made current, objects are left to the driver and are not
+ * counted any more. */
 static const char *nothing_is_left_after(mock_cuda_state *mock) {
     EXPECT(mock->contexts == 0 && mock->current == 0);
     if (strcmp(mock->failed, "cuCtxPushCurrent_v2") == 0)
@@ -87,8 +87,7 @@ static const char *nothing_is_left_after(mock_cuda_state *mock) {
 
 /* ---- scenarios ---- */
 
-/* Raw numbers are uploaded once, and so are the tables. The sums are downloaded, and every voxel comes from the
- * device. */
+/* Raw numbers and tables are uploaded once. The sums are downloaded, and every voxel comes from the device. */
 static const char *the_device_filters(mock_cuda_state *mock) {
     trial t;
     const char *report;
@@ -100,12 +99,14 @@ static const char *the_device_filters(mock_cuda_state *mock) {
            strstr(report, "\"filter\"") < strstr(report, "\"back-project\""));
     drop(&t);
     EXPECT(mock->up_bytes >= raw_bytes && mock->up_bytes < 2 * raw_bytes);
-    EXPECT(mock->down_bytes >= sizeof volume && mock->down_bytes < sizeof volume + 64); /* and what was mended */
+    /* and the counts of corrected values */
+    EXPECT(mock->down_bytes >= sizeof volume && mock->down_bytes < sizeof volume + 64);
     EXPECT(not_from_the_device() == 0 && mock->launches >= 3);
     return nothing_is_left(mock);
 }
 
-/* With ever more room: none, then enough for the CPU's filtered rows, then for the device's filter; never back. */
+/* More and more memory: first too little, then enough for rows filtered on the CPU, then enough for the device's
+ * filter. More memory never leads back. */
 static const char *room_decides_who_filters(mock_cuda_state *mock) {
     size_t least = 0, enough = 0;
     int now = 0;
@@ -132,9 +133,10 @@ static const char *room_decides_who_filters(mock_cuda_state *mock) {
     return nothing_is_left(mock);
 }
 
-/* Whichever call finds the device gone: the status says so, no thread waits for ever, and nothing is left. */
+/* Whichever call finds that the device is lost: the status says so, no thread waits for ever, and nothing is left
+ * allocated. */
 static const char *lost_at_any_call(mock_cuda_state *mock) {
-    EXPECT(reconstruct(0) == QB_OK); /* the driver is open by now */
+    EXPECT(reconstruct(0) == QB_OK); /* the driver is open after this run */
     const int before = mock->calls;
     EXPECT(reconstruct(0) == QB_OK);
     const int calls = mock->calls - before, step = getenv("QB_QUICK") ? 5 : 1;
@@ -153,8 +155,8 @@ static const char *lost_at_any_call(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* A device that has less room than it said: less at a time, with every voxel still the device's; in the end what
- * would help. */
+/* A device has less memory than it said: the job uses smaller slabs, and every voxel still comes from the device. When
+ * even the smallest does not fit, the message says what would help. */
 static const char *out_of_memory(mock_cuda_state *mock) {
     mock->poison = POISON;
     EXPECT(reconstruct(0) == QB_OK);
@@ -182,7 +184,8 @@ static const char *out_of_memory(mock_cuda_state *mock) {
     return nothing_is_left(mock);
 }
 
-/* The kernels of the papers launch in their own ways: many times a block, on a volume that is turned meanwhile. */
+/* The papers' kernels launch in other ways: many times in each block of views, on a volume that is transposed in
+ * between. */
 static const char *the_papers_kernels(mock_cuda_state *mock) {
     static const char *const kernels[] = {"bp_cone_matrix.naive", "bp_cone_matrix.naive-views", "bp_cone_matrix.rtk-32",
                                           "bp_cone_circular.tex-tran", "bp_cone_circular.l1-tran"};

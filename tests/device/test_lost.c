@@ -46,8 +46,7 @@ static int lose(const char *spec) {
     return 0;
 }
 
-/* Starts anew, since the loader is opened once a process. Memory on a GPU is touched with a
- * command. */
+/* Runs the program again, since a process opens the loader only once. Memory of a GPU is accessed by a command. */
 static int lose_through_shim(const qb__device_info *info, char **argv) {
     char *const again[] = {argv[0], (char *)info->spec, NULL};
     setenv("QB_LIBOPENCL", shim_opencl_path(), 1);

@@ -13,7 +13,7 @@ static size_t cuda_devices(void) {
     return count;
 }
 
-/* ---- what cannot be had, and what is said ---- */
+/* ---- what is missing, and the messages ---- */
 
 static const char *left_out(mock_cuda_state *mock) {
     (void)mock;
@@ -108,7 +108,7 @@ static const char *no_nvrtc(mock_cuda_state *mock) {
     return cannot_compile("nvidia-cuda-nvrtc");
 }
 
-/* Where libraries are, said by the program. */
+/* The program states where the libraries are. */
 static const char *paths_by_call(mock_cuda_state *mock) {
     (void)mock;
     unsetenv("QB_LIBCUDA");
@@ -184,7 +184,7 @@ static const char *known_chip(mock_cuda_state *mock) { return option_for(mock, 8
 static const char *this_very_chip(mock_cuda_state *mock) { return option_for(mock, 90, "-arch=sm_90a "); }
 static const char *newer_chip(mock_cuda_state *mock) { return option_for(mock, 130, "-arch=compute_100 "); }
 static const char *old_compiler(mock_cuda_state *mock) {
-    mock->nvrtc_major = 11; /* knows no "a" */
+    mock->nvrtc_major = 11; /* this version knows no architecture with "a" */
     return option_for(mock, 90, "-arch=sm_90 ");
 }
 

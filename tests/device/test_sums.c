@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums over columns of ranks on devices that are only played: the bits of sums in the order of columns, whoever carries them,
- * and what is said and done where NCCL cannot. */
+/* Sums over columns of ranks on mock devices: the bits are those of sums in the order of columns, by NCCL and by the
+ * hosts. Also the messages and the fallback where NCCL cannot be used. */
 #include "child.h"
 #include "unit/ranks_here.h"
 
@@ -11,17 +11,17 @@ enum { VALUES = 700, SLICES = 23 };
 
 typedef struct trial {
     int columns, devices;
-    size_t slices, pieces_of; /* as if slabs had so many bytes */
+    size_t slices, pieces_of; /* the slabs are cut as if they had so many bytes */
     int slabs;
-    double bytes;      /* that they say they will pass */
-    const char *fails; /* MOCK_NCCL_FAIL */
+    double bytes;      /* bytes that the ranks announce to send */
+    const char *fails; /* value of MOCK_NCCL_FAIL */
     char by[MOST][256];
     qb_status status;
     char words[1024];
     bool differs;
 } trial;
 
-/* Sums whose order shows in their bits. */
+/* Numbers whose sum depends on the order of addition, in its last bits. */
 static float value_of(int column, size_t at) {
     return (float)((double)(at * 2654435761u % 1000003u) / 7.0) * (column % 2 ? -1.1f : 1.3f) + (float)column;
 }
@@ -95,8 +95,9 @@ static void run(trial *t) {
 
 static trial trials[] = {
     {.columns = 2, .devices = 2, .slices = SLICES, .pieces_of = SLICES * VALUES * 4, .slabs = 3},
-    {.columns = 3, .devices = 3, .slices = SLICES, .pieces_of = 9000, .slabs = 2}, /* a run is several pieces */
-    {.columns = 5, .devices = 5, .slices = 3, .pieces_of = 4000, .slabs = 1},      /* two have no slices */
+    /* each run is sent in several pieces */
+    {.columns = 3, .devices = 3, .slices = SLICES, .pieces_of = 9000, .slabs = 2},
+    {.columns = 5, .devices = 5, .slices = 3, .pieces_of = 4000, .slabs = 1}, /* two ranks have no slices */
     {.columns = 2, .devices = 2, .slices = 0, .pieces_of = 1, .slabs = 1}};
 
 static const char *sums_by(mock_cuda_state *mock, const char *by) {
@@ -116,7 +117,7 @@ static const char *sums_by(mock_cuda_state *mock, const char *by) {
 static const char *by_nccl(mock_cuda_state *mock) {
     setenv("QB_LIBNCCL", mock_nccl_path(), 1);
     const char *wrong = sums_by(mock, "NCCL 2.27.3");
-    size_t looked_at = 0; /* nothing else came down */
+    size_t looked_at = 0; /* nothing else was downloaded */
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
         looked_at += (size_t)(trials[i].slabs * trials[i].columns) * trials[i].slices * VALUES * sizeof(float);
     EXPECT(wrong || mock->down_bytes == looked_at);
@@ -128,7 +129,7 @@ static const char *by_hosts(mock_cuda_state *mock) {
     return sums_by(mock, "the hosts' memory: left out by QB_LIBNCCL");
 }
 
-/* Where nobody names it it has to be worth its beginning. */
+/* If the user does not name NCCL, it is used only where it saves more time than its start takes. */
 static const char *too_little(mock_cuda_state *mock) {
     mock->devices = 5;
     unsetenv("QB_LIBNCCL");
@@ -150,7 +151,7 @@ static const char *another_library(mock_cuda_state *mock) {
     return sums_by(mock, "it lacks ncclGetVersion");
 }
 
-/* NCCL refuses two ranks on one device: it is not even asked. */
+/* NCCL refuses two ranks on one device, so it is not asked. */
 static const char *a_shared_device(mock_cuda_state *mock) {
     trial t = trials[1];
     setenv("QB_LIBNCCL", mock_nccl_path(), 1);
@@ -162,7 +163,7 @@ static const char *a_shared_device(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Where one cannot be connected none is, and the hosts carry. */
+/* If one rank cannot connect, no rank uses NCCL, and the hosts make the sums. */
 static const char *one_does_not_join(mock_cuda_state *mock) {
     setenv("QB_LIBNCCL", mock_nccl_path(), 1);
     mock->devices = 5;

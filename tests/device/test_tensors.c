@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays in the memory of a CUDA device, on the driver that is only played: which numbers go where, and
- * who waits for whom. What a real device makes of them: test_tensors_cuda.c. */
+/* Arrays in the memory of a CUDA device, on the mock driver: which numbers are copied where, and who waits for whom.
+ * test_tensors_cuda.c tests the values on a real device. */
 #include "child.h"
 
 #include "device/device.h"
@@ -21,7 +21,7 @@ static void make_lines(void) {
     }
 }
 
-/* The played device's memory is the host's. */
+/* The mock device's memory is host memory. */
 static qb_tensor on_device(void *data, int64_t n0, int64_t n1, int64_t n2, void *stream) {
     return (qb_tensor){
         .data = data, .memory = QB_MEMORY_CUDA, .dtype = QB_F32, .ndim = 3, .shape = {n0, n1, n2}, .stream = stream};
@@ -39,8 +39,8 @@ static qb_status fdk_by(const char *device, const qb_tensor *from, const qb_tens
 
 static qb_status fdk(const qb_tensor *from, const qb_tensor *to) { return fdk_by(NULL, from, to); }
 
-/* A method of the CPU, from and to the device: the values of arrays on the host, whatever the strides,
- * and nothing beside them. */
+/* A method on the CPU reads from and writes to the device: the values are those of arrays on the host, whatever the
+ * strides, and nothing outside the arrays is written. */
 static const char *cpu_methods_pass_through_the_host(mock_cuda_state *mock) {
     static float expected[ROWS * N * N], volume[ROWS * N * (N + GAP)];
     static float turned[VIEWS * ROWS * (2 * COLUMNS + GAP)];
@@ -71,7 +71,7 @@ static const char *cpu_methods_pass_through_the_host(mock_cuda_state *mock) {
         to.strides[0] = N + GAP, to.strides[1] = ROWS * (N + GAP), to.strides[2] = 1;
         mock->waits = mock->row_copies = 0;
         EXPECT(fdk(&from, &to) == QB_OK);
-        EXPECT(mock->waits > 0); /* for what the caller has queued */
+        EXPECT(mock->waits > 0); /* waits for the work that the caller has queued */
         EXPECT(mock->row_copies > 0 && mock->row_copies_in_place == 0);
         for (int y = 0; y < N; y++)
             for (int z = 0; z < ROWS; z++)
@@ -82,7 +82,7 @@ static const char *cpu_methods_pass_through_the_host(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Counts with fields, all on the device; the page-locked kind is read as any host memory is. */
+/* Counts with fields, all on the device. Page-locked memory is read as other host memory is. */
 static const char *fields_on_the_device(mock_cuda_state *mock) {
     static uint16_t counts[VIEWS * ROWS * COLUMNS], flat[ROWS * COLUMNS], dark[ROWS * COLUMNS];
     float flat_seen[ROWS * COLUMNS], dark_seen[ROWS * COLUMNS];
@@ -107,8 +107,8 @@ static const char *fields_on_the_device(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Views and rows of a scan, taken where they are, are those that reading gives: whatever the strides, the
- * views chosen and what an image is. */
+/* Views and rows of a scan that are used in place equal those that are read: with all strides, choices of views and
+ * meanings of an image. */
 static const char *taken_as_read(mock_cuda_state *mock) {
     static uint16_t stored[4 * VIEWS * ROWS * COLUMNS], read[VIEWS * ROWS * COLUMNS];
     static uint16_t taken[VIEWS * ROWS * COLUMNS + 8];
@@ -154,15 +154,15 @@ static const char *taken_as_read(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Filtered back-projection on that very device: not a number of the scan or of the volume passes through
- * the host. What kernels would make of them, nobody plays here. */
+/* Filtered back-projection on the same device: no number of the scan or of the volume passes through the host. The mock
+ * runs no kernels. */
 static const char *fbp_works_in_place(mock_cuda_state *mock) {
     static float volume[ROWS * N * N], preview[ROWS * N * N];
     static int stream;
     const size_t raw = sizeof lines, result = sizeof volume;
     make_lines();
     mock->watched = &stream;
-    for (int way = 0; way < 3; way++) { /* in place; integers; arrays of another device's */
+    for (int way = 0; way < 3; way++) { /* in place; integers; arrays of another device */
         qb_tensor from = on_device(lines, VIEWS, ROWS, COLUMNS, &stream);
         qb_tensor to = on_device(way == 1 ? preview : volume, ROWS, N, N, &stream);
         qb_fbp_options options;
@@ -183,7 +183,7 @@ static const char *fbp_works_in_place(mock_cuda_state *mock) {
         EXPECT(qb_job_run(job, &env, &report) == QB_OK);
         EXPECT_SAYS(report, "\"input\":\t\"in place\"");
         EXPECT(mock->row_bytes_in_place == raw + (way == 0 ? result : 0));
-        EXPECT(mock->up_bytes < raw); /* tables, no projections */
+        EXPECT(mock->up_bytes < raw); /* tables only, no projections */
         EXPECT((mock->down_bytes < result) == (way == 0));
         EXPECT(mock->waits >= 1);
         if (way == 0) {
@@ -199,15 +199,15 @@ static const char *fbp_works_in_place(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* FDK likewise: blocks of views and slabs of slices, of a full turn (views a quarter turn apart go together) and of
- * a short scan, in [row][view] order and backwards as well. */
+/* FDK likewise: blocks of views and slabs of slices, of a full turn (views a quarter turn apart are processed together)
+ * and of a short scan, with [row][view] order and reversed views. */
 static const char *fdk_works_in_place(mock_cuda_state *mock) {
     static float volume[ROWS * N * N], result[ROWS * N * N];
     static int stream;
     make_lines();
     mock->watched = &stream;
     for (int way = 0; way < 4;
-         way++) { /* a full turn; a short one, less at a time; another order; the result on the host */
+         way++) { /* a full turn; a short scan with less memory; another order; the result on the host */
         const int64_t strides[][3] = {{ROWS * COLUMNS, COLUMNS, 1}, {-ROWS * COLUMNS, -COLUMNS, -1}};
         qb_tensor from =
             on_device(way == 2 ? lines + VIEWS * ROWS * COLUMNS - 1 : lines, VIEWS, ROWS, COLUMNS, &stream);
@@ -244,8 +244,8 @@ static const char *fdk_works_in_place(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Given line integrals say how large they are wherever they lie: halves are scaled alike, so that the kernel is the same
- * (the values: test_tensors_values.c). The producer is waited for. */
+/* The largest line integral is found wherever the array is. Half floats are scaled in the same way, so the kernel is
+ * the same (test_tensors_values.c tests the values). The job waits for the producer of the array. */
 static const char *the_same_kernel_from_either_memory(mock_cuda_state *mock) {
     static float volume[ROWS * N * N];
     static int stream;
@@ -285,7 +285,8 @@ static const char *the_same_kernel_from_either_memory(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* So does the projection: the volume goes up once, or in slabs for each block of views, and sums stay there. */
+/* The same for projection: the volume is uploaded once, or in slabs for each block of views, and the sums stay on the
+ * device. */
 static const char *projections_in_place(mock_cuda_state *mock) {
     static float volume[ROWS * N * N], sums[VIEWS * ROWS * COLUMNS];
     static int stream;
@@ -311,8 +312,9 @@ static const char *projections_in_place(mock_cuda_state *mock) {
         if (way < 2) EXPECT_SAYS(report, "\"input\":\t\"in place\"");
         EXPECT_SAYS(report, "\"output\":\t\"in place\"");
         EXPECT(mock->row_bytes_in_place >= sizeof sums + (way < 2 ? sizeof volume : 0));
-        EXPECT((mock->row_bytes_in_place > sizeof sums + sizeof volume) == (way == 1)); /* slabs again for each block */
-        if (way == 0) tables = mock->up_bytes;                                          /* of the rays */
+        /* the slabs are uploaded again for each block */
+        EXPECT((mock->row_bytes_in_place > sizeof sums + sizeof volume) == (way == 1));
+        if (way == 0) tables = mock->up_bytes; /* of the rays */
         EXPECT(way < 2 || mock->up_bytes == tables + sizeof volume);
         EXPECT(way == 2 || mock->down_bytes < sizeof volume);
         EXPECT(mock->waits >= 1);
@@ -324,8 +326,8 @@ static const char *projections_in_place(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Operators: arrays on the device that projects are used where they are, a slab and a block of views at a time; one on the host, with
- * gaps, goes by way of a copy. */
+/* Operators use arrays on their own device in place, one slab and one block of views at a time. An array on the host
+ * with gaps is copied. */
 static const char *operators_in_place(mock_cuda_state *mock) {
     static float volume[ROWS * N * (N + GAP)], sums[VIEWS * ROWS * COLUMNS];
     static int stream;
@@ -347,7 +349,7 @@ static const char *operators_in_place(mock_cuda_state *mock) {
         EXPECT(qb_projector_adjoint_tensor(p, &y, 0, VIEWS, true, &env, &x) == QB_OK);
         const size_t dense = sizeof(float) * ROWS * N * N;
         EXPECT(mock->row_bytes_in_place == (way < 2 ? 3 * dense : 0));
-        const size_t flags = 4 * VIEWS * 4; /* of images whose numbers are not finite */
+        const size_t flags = 4 * VIEWS * 4; /* flags of images whose numbers are not finite */
         const size_t up = mock->up_bytes - (way == 2 ? 2 * dense : 0), down = mock->down_bytes - (way == 2 ? dense : 0);
         EXPECT(up <= flags && down <= flags && flags < dense);
         EXPECT(mock->waits >= 2);
@@ -382,8 +384,8 @@ static const char *refusals(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Whichever call of the driver fails, the status says so, but for those that only clean up: of the CPU's method, and of the
- * device's, whose plan looks at the array. */
+/* Whichever driver call fails, the status says so, except for calls that only release objects. This holds for the
+ * method on the CPU and for the one on the device, whose plan looks at the array. */
 static const char *any_call_may_fail(mock_cuda_state *mock) {
     static float volume[ROWS * N * N];
     make_lines();
@@ -391,7 +393,7 @@ static const char *any_call_may_fail(mock_cuda_state *mock) {
         const char *device = way ? "cuda:0" : "cpu";
         qb_tensor from = on_device(lines, VIEWS, ROWS, COLUMNS, NULL);
         qb_tensor to = on_device(volume, ROWS, N, N, NULL);
-        EXPECT(fdk_by(device, &from, &to) == QB_OK); /* the driver is open now */
+        EXPECT(fdk_by(device, &from, &to) == QB_OK); /* the driver is open after this run */
         int before = mock->calls;
         EXPECT(fdk_by(device, &from, &to) == QB_OK);
         int calls = mock->calls - before, failed = 0, step = way && getenv("QB_QUICK") ? 5 : 1;

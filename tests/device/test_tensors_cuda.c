@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays in the memory of a real CUDA device, on streams of the program's own: producers that are late,
- * strides, both directions, counts, integers, methods of the CPU, two threads. Skipped (77) without a device. */
+/* Arrays in the memory of a real CUDA device, on streams of the program: late producers, strides, both directions,
+ * counts, integers, methods on the CPU, two threads. Skipped (77) without a device. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -70,7 +70,7 @@ static pointer on_device(const void *data, size_t bytes) {
 
 static void *new_stream(void) {
     void *stream;
-    CHECK(!cu.stream_create(&stream, 1)); /* waits for no default stream */
+    CHECK(!cu.stream_create(&stream, 1)); /* does not wait for the default stream */
     return stream;
 }
 
@@ -133,8 +133,8 @@ static void compare(const char *what, pointer volume) {
     pthread_mutex_unlock(&lock);
 }
 
-/* The projections come late on the stream, and so does the last use of the volume: both are waited
- * for. */
+/* The projections are written late on the stream, and the volume is still in use by earlier work: the job waits for
+ * both. */
 static void late_producer(const char *what, void *stream) {
     pointer ready = on_device(lines, sizeof lines), from = on_device(NULL, sizeof lines);
     pointer to = on_device(NULL, sizeof expected);
@@ -150,7 +150,7 @@ static void late_producer(const char *what, void *stream) {
     cu.release(ready), cu.release(from), cu.release(to);
 }
 
-/* The same numbers in other layouts, into others. */
+/* The same numbers in other layouts, into volumes of other layouts. */
 static void strides(void *stream) {
     enum { LINE = 2 * COLUMNS + GAP, OUT = N + GAP };
     static float stored[VIEWS * ROWS * LINE], seen[ROWS * N * OUT];
@@ -185,7 +185,8 @@ static void strides(void *stream) {
     cu.release(to);
 }
 
-/* Counts with fields on the device, by plan and run; every second slice; integers come down converted. */
+/* Counts with fields on the device, by plan and run; every second slice; integers are converted before they are
+ * downloaded. */
 static void counts_to_integers(void *stream) {
     static uint16_t wanted[ROWS / 2 * N * N], seen[ROWS / 2 * N * N];
     pointer from = on_device(counts, sizeof counts), to = on_device(NULL, sizeof seen);
@@ -220,7 +221,8 @@ static void counts_to_integers(void *stream) {
     cu.release(from), cu.release(to), cu.release(of_flat), cu.release(of_dark);
 }
 
-/* A cone beam by a device's kernels, FDK in place, and by the CPU, through page-locked memory; late producers and all. */
+/* A cone beam by a device's kernels, FDK in place, and by the CPU, through page-locked memory; with late producers,
+ * too. */
 static void cone_methods(const char *device, void *stream) {
     static float wanted[VOXELS], sums[PIXELS], seen_sums[PIXELS], seen[VOXELS];
     const qb_env on = {.device = device};
@@ -248,7 +250,7 @@ static void cone_methods(const char *device, void *stream) {
     cu.release(ready), cu.release(from), cu.release(to), cu.release(projections);
 }
 
-/* Operators on arrays that stay there, beside those of the host. */
+/* Operators on arrays that stay on the device, together with arrays on the host. */
 static void operators(void *stream) {
     static float volume[VOXELS], sums[PIXELS], seen_sums[PIXELS], back[VOXELS], seen[VOXELS];
     qb_geometry circle;

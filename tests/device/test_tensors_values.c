@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays in a device's memory give the bits that the host's give: FDK (of class normal: halves), projection, operators. On CUDA played by
- * this processor with compiled kernels, whose memory is the host's. Skipped (77) without a C++ compiler and Python. */
+/* Arrays in device memory give the same bits as arrays on the host: FDK (of class normal, with half floats), projection
+ * and operators. CUDA is emulated on this processor with compiled kernels; its device memory is host memory. Skipped
+ * (77) without a C++ compiler and Python. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static void project(const qb_geometry *circle) {
     CHECK(!memcmp(sums[0], sums[1], sizeof sums[0]) && sums[0][PIXELS / 2 + COLUMNS / 2] > 0);
 }
 
-/* A part of the views, and that added to what is there. */
+/* A part of the views; then the rest is added to it. */
 static void operators(const qb_geometry *circle) {
     enum { FIRST = 3, END = 37 };
     qb_grid grid;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* variantcheck [ARCH [FILTER]]: plans every device variant of every operation with each legal value
- * of each parameter (one changed at a time; with QB_QUICK=1 the first values alone) on the played
- * CUDA driver, so that the real NVRTC compiles each of them for the chip ARCH (90). What a tuner
- * may choose must at least compile. One line for each variant when it is done. Exit code 77 where
- * there is no NVRTC. */
+/* variantcheck [ARCH [FILTER]]: plans every device variant of every operation with each legal value of each parameter
+ * (one changed at a time; with QB_QUICK=1 the first values alone) on the mock CUDA driver, so that the real NVRTC
+ * compiles each of them for the chip ARCH (90). Everything that a tuner may choose must at least compile. Prints one
+ * line when a variant is done. Exit code 77 where there is no NVRTC. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +56,7 @@ static void try_all_values(qb__device *device, const variant *row, const void *u
     }
 }
 
-/* A variant takes up to minutes: each says when it is done. */
+/* A variant may take minutes, so each prints a line when it is done. */
 static void try_variant(qb__device *device, const variant *row, bool quick, tally *all) {
     struct timespec from, to;
     tally t = {0};
@@ -76,7 +75,7 @@ static void try_variant(qb__device *device, const variant *row, bool quick, tall
     all->failed += t.failed;
 }
 
-/* The worker's share of the variants; its exit code. */
+/* Compiles this worker's share of the variants and returns its exit code. */
 static int work(int worker, int workers, int arch, const char *filter) {
     const char *flag = getenv("QB_QUICK");
     bool quick = flag && !strcmp(flag, "1");

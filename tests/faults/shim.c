@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into qb, it makes one call fail, or kills the process there, and counts what is called.
+/* Preloaded into qb, it makes one call fail, or kills the process there, and counts calls.
  *   QB_FAULT         CALL:N:ERRNO  the N-th CALL (from 1) fails with this number; CALL:N:kill ends
- *                    the process before it, CALL:N:after right behind it. CALL is one of `names`, or
+ *                    the process before it, CALL:N:after directly after it. CALL is one of `names`, or
  *                    `file` for any of them that changes files
- *   QB_FAULT_NOT     calls from libraries whose name begins with one of these, separated by commas, do
- *                    not count
- *   QB_FAULT_COUNTS  a file that says at the end how often each was called
- *   QB_FAULT_TRACE   a file that gets a line for each write, fsync and rename that went well: the inode, and where
- *                    a rename led
- * Memory fails without an errno of its own: any number will do. */
+ *   QB_FAULT_NOT     calls from libraries whose name begins with one of these, separated by commas, are
+ *                    not counted
+ *   QB_FAULT_COUNTS  a file that gets the number of each call at the end
+ *   QB_FAULT_TRACE   a file that gets a line for each successful write, fsync and rename: the inode, and
+ *                    the target of a rename
+ * Failures of memory have no errno of their own, so any number can be given. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void finish(void) {
     const char *path = getenv("QB_FAULT_COUNTS");
-    ready = false; /* what follows is no call of the program's */
+    ready = false; /* calls after this are not those of the program */
     FILE *file = path ? fopen(path, "w") : NULL;
     if (!file) return;
     for (int i = 0; i <= KINDS; i++) fprintf(file, "%s %ld\n", names[i], (long)counts[i]);
@@ -98,7 +98,7 @@ static void die(void) {
     pause();
 }
 
-/* Is this the call? Kills when it is that kind of fault. *behind: kill when it has been made. */
+/* True if this is the call to fail. Kills the process for that kind of fault. *behind: kill after the call was made. */
 static bool strikes(int which, void *caller, bool *behind) {
     *behind = false;
     if (!ready || by_them(caller)) return false;
@@ -113,7 +113,7 @@ static bool strikes(int which, void *caller, bool *behind) {
     return true;
 }
 
-/* Of what went well; what is asked of the system here is not counted. */
+/* Traces a successful call; system calls made here are not counted. */
 static void tell(const char *what, const struct stat *about, const char *to) {
     char line[4400];
     int n = snprintf(line, sizeof line, "%s %lu %s\n", what, (unsigned long)about->st_ino, to);
@@ -134,7 +134,7 @@ static void tell_name(const char *to, bool good) {
         if (!found) found = dlsym(RTLD_NEXT, #name);                                                                   \
         (__typeof__(&name))found;                                                                                      \
     })
-/* Make the call unless it is to fail. */
+/* Makes the call unless it is to fail. */
 #define FAULTY(which, type, failed, call)                                                                              \
     bool behind;                                                                                                       \
     if (strikes(which, __builtin_return_address(0), &behind)) return failed;                                           \
@@ -150,7 +150,7 @@ static void tell_name(const char *to, bool good) {
     if (behind) die();                                                                                                 \
     return result
 
-/* The C library's own names, since looking names up takes memory. */
+/* Internal names of the C library, since looking up names allocates memory. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -222,7 +222,7 @@ int link(const char *from, const char *to) { FAULTY(RENAME, int, -1, REAL(link)(
 int linkat(int a, const char *from, int b, const char *to, int flags) {
     FAULTY(RENAME, int, -1, REAL(linkat)(a, from, b, to, flags));
 }
-/* A descriptor is gone even where close() says that what was written to it is not safe. */
+/* The descriptor is closed even if close() says that written data may not be safe. */
 int close(int fd) {
     bool behind;
     if (strikes(CLOSE, __builtin_return_address(0), &behind)) {

@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 
-/* In memory where the system has such a place. */
+/* In memory, if the system has such a folder. */
 static const char *scratch(void) {
     static char path[256];
     const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";

@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 
-/* The first line is what stands behind the file's name, the rest is the file. */
+/* The first line of the input is appended to the file's name, the rest is the file. */
 const char *const fuzz_name = "txt";
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -42,7 +42,7 @@ bool fuzz_seed(size_t index, const char *path) {
         "4577907\nSun Feb 10 00:22:37 2019   Projection:  1  angle: 0.3152   Monitor 3 before:  4729337\n",
         "\n1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
     };
-    /* UTF-16 and NPY hold zeros. */
+    /* UTF-16 and NPY contain zero bytes. */
     static const char wide[] = "\n\xff\xfe"
                                "1\0\n\0"
                                "2\0\n\0"

@@ -35,7 +35,7 @@ static void put_element(file *f, uint16_t group, uint16_t number, const char *ty
     put(f, data, bytes);
 }
 
-/* A view of 3 rows of 4, with types and without; a slice with our note behind it. */
+/* A view of 3 rows of 4, with explicit and implicit types; a slice followed by our note. */
 bool fuzz_seed(size_t index, const char *path) {
     static const struct {
         uint16_t group, number;

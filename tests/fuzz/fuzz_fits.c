@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* Images in the first header, or behind an empty one. */
+/* Images in the first header, or after an empty one. */
 bool fuzz_seed(size_t index, const char *path) {
     enum { BLOCK = 2880 };
     static const char *const cards[] = {"SIMPLE  =                    T", "BITPIX  =                   16",

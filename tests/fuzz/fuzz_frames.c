@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Views of machines for radiotherapy, one a file: the input is each kind of image, and each kind of settings beside a good image. */
+/* Views of radiotherapy machines, one for each file. The input is used as each kind of image, and as each kind of
+ * settings next to a good image. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static size_t put_real(uint8_t *at, const char *name, double value) {
     return 16 + n;
 }
 
-/* Differences of 1, 2 and 4 bytes, behind the first row and one pixel. */
+/* Differences of 1, 2 and 4 bytes, after the first row and one pixel. */
 static size_t put_packed(uint8_t *table, uint8_t *data) {
     size_t at = 0;
     for (; at < 4 * (COLUMNS + 1); at += 4) put(data + at, (uint32_t)(900 + at));
@@ -87,7 +88,7 @@ static size_t make(size_t index, uint8_t *f) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct {
-        const char *name, *image; /* the image is good where the input is its settings */
+        const char *name, *image; /* the image that is good if the input is its settings */
         size_t good;
     } cases[] = {{"s.xim", "s.xim", 0},      {"s.hnd", "s.hnd", 1},    {"s.hnc", "s.hnc", 2},
                  {"s.his", "s.his", 3},      {"Scan.xml", "s.xim", 0}, {"ProjectionInfo.xml", "s.hnc", 2},

@@ -14,8 +14,8 @@
 const char *const fuzz_name = "h5";
 
 #ifdef QB_HAVE_HDF5
-/* HDF5 releases in use (1.10.8 was looked at) crash by themselves on some malformed files. The
- * innermost frame that is neither the C library's nor the sanitizer's tells whose crash it is. */
+/* HDF5 releases in use (1.10.8 was checked) crash by themselves on some malformed files. The innermost frame that
+ * belongs neither to the C library nor to the sanitizer tells whose crash it is. */
 static bool inside_hdf5(void) {
     void *frames[64];
     int n = backtrace(frames, 64);
@@ -34,8 +34,8 @@ static void on_signal(int number) {
     raise(number);
 }
 
-/* The address sanitizer calls these: before it reports, and for its settings. Sizes in a malformed
- * file make HDF5 ask for more memory than there is, which it survives. */
+/* The address sanitizer calls these functions: before it reports, and for its settings. Sizes in a malformed file make
+ * HDF5 ask for more memory than there is, which it survives. */
 #define SEEN __attribute__((visibility("default")))
 SEEN void __asan_on_error(void);
 SEEN void __asan_on_error(void) {
@@ -51,13 +51,13 @@ static void catch_signals(void) {
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) signal(numbers[i], on_signal);
 }
 
-/* libFuzzer keeps handlers that it finds, and its own clock is SIGALRM: there only children have ours. */
+/* libFuzzer keeps handlers that it finds, and its own clock is SIGALRM, so only children use ours. */
 __attribute__((constructor)) static void begin(void) {
     if (&fuzz_replays) catch_signals();
 }
 
-/* As qb does: a child goes first (qb_tool_hdf5_guard), and where the library dies in it there is nothing to test. What we
- * do wrong in the child is a crash here. */
+/* As in qb, a child reads the file first (qb_tool_hdf5_guard). If the library crashes in it, there is nothing to test.
+ * Faults of our own code in the child are crashes here. */
 static bool survives(const uint8_t *data, size_t size) {
     enum { SECONDS = 5 };
     int how = 0;
@@ -108,7 +108,7 @@ static void put_definition(hid_t file) {
     H5Tclose(type);
 }
 
-/* An NXtomo with compressed frames, links and an external link that leads nowhere. */
+/* An NXtomo with compressed frames, links, and an external link whose file is missing. */
 static bool put_nxtomo(const char *path) {
     const hsize_t frames[] = {8, 5, 6}, one[] = {1, 5, 6}, keys[] = {8};
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -122,7 +122,7 @@ static bool put_nxtomo(const char *path) {
     return H5Fclose(file) >= 0;
 }
 
-/* Chunks that our own codecs unpack; false where this build has no such library. */
+/* Chunks that our own codecs unpack; false if this build does not have the library. */
 static bool put_packed(const char *path, const char *compress) {
     const uint16_t values[3 * 5 * 6] = {1, 2, 3};
     const qb_stack stack = {

@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 
-/* The input is a scanner's settings, next to images that fit the seeds; then the angle file of Nikon settings. */
+/* The input is a scanner's settings next to images that fit the seeds; then the angle file of Nikon settings. */
 const char *const fuzz_name = "ini";
 
 static const char nikon[] =
@@ -16,7 +16,7 @@ static const char nikon[] =
     "0.5\nDetectorPixelSizeY=0.5\nCentreOfRotationTop=0.1\nCentreOfRotationBottom=0\nWhiteLevel=60000\nProjections=4\n"
     "InitialAngle=10\nAngularStep=90\n";
 
-/* Publishing it flushes disks: that is done once, and what came of it is kept. */
+/* Publishing it flushes disks, so that is done once, and its result is kept. */
 static void put_image(const char *path) {
     static uint8_t bytes[4096];
     static size_t size;
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const names[] = {"s.xtekct", "s.log", "s.pca", "s.nsipro", "s.xml", "s.txt"};
     static const char *const below[] = {"", "/Radiographs", "/Projection", "/Projections"};
     enum { BELOW = sizeof below / sizeof *below };
-    char folder[64], path[96], image[128]; /* a folder of our own: the images' name is in the seeds */
+    char folder[64], path[96], image[128]; /* a folder of our own, since the seeds contain the name of the images */
     snprintf(folder, sizeof folder, "/tmp/qb-fuzz-ini-%ld", (long)getpid());
     for (size_t i = 0; i < BELOW; i++) {
         snprintf(path, sizeof path, "%s%s", folder, below[i]);

@@ -16,7 +16,7 @@ static uint8_t *put(uint8_t *at, uint32_t a, uint32_t b) {
     return at + 8;
 }
 
-/* An array of bytes, (4, 3, 2), and one of doubles that is stored as bytes. */
+/* An array of bytes, (4, 3, 2), and an array of doubles that is stored as bytes. */
 bool fuzz_seed(size_t index, const char *path) {
     enum { HEADER = 128, MATRIX = 14, INT32 = 5, UINT32 = 6, UINT8 = 2, DOUBLES = 6, BYTES = 9, DATA = 24 };
     uint8_t data[HEADER + 88] = {0}, *at = data + HEADER;

@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 
-/* The input is the parameters; slices and angles that fit the seeds lie beside them. */
+/* The input is the parameters; slices and angles that fit the seeds lie next to them. */
 const char *const fuzz_name = "mbirct";
 
 enum { VIEWS = 4, CHANNELS = 5, SLICES = 2 };
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const files[] = {"_slice0001.2Dsinodata", "_slice0002.2Dsinodata", "_slice0001.2Dimgdata",
                                         "_slice0002.2Dimgdata"};
     static const char angles[] = "0\n0.7\n1.4\n2.1\n";
-    char folder[64], path[80]; /* of our own: the angles' name is in the seeds */
+    char folder[64], path[80]; /* a folder of our own, since the seeds contain the name of the angles */
     snprintf(folder, sizeof folder, "/tmp/qb-fuzz-%ld", (long)getpid());
     snprintf(path, sizeof path, "%s/scan", folder);
     if (mkdir(folder, 0700) != 0 && errno != EEXIST) abort();

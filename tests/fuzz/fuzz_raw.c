@@ -6,11 +6,11 @@
 
 #include "fuzz.h"
 
-/* Raw data say nothing; what can lie is the .json beside them, and --shape. The input is that: the shape, or an empty
- * line where the .json has it, and behind it the .json. */
+/* Raw data state nothing; what can be wrong is the .json next to them, and --shape. The input is both: a line with the
+ * shape, which is empty if the .json has it, and then the .json. */
 const char *const fuzz_name = "raw";
 
-enum { BYTES = 480 }; /* as many as the seeds' shapes want */
+enum { BYTES = 480 }; /* as many as the shapes of the seeds need */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[128], sidecar[140], shape[64] = "";
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* Our own notes, behind each of these. */
+/* Our own notes, after each of these. */
 static const char *const shapes[] = {
     "", "", "4,5,6:float32", "4,5,6:uint16big:240", "2,4,5:float64:160", "4,5,6:uint16s"};
 

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* The original layout, small; and the same without its version, which is the newer one. */
+/* The original layout, small; and the same without its version, which is the newer layout. */
 bool fuzz_seed(size_t index, const char *path) {
     const qb__rabbitct_synthetic what = {8, 6, 4, 0, false};
     unsigned char all[4096];

@@ -7,7 +7,7 @@
 
 const char *const fuzz_name = "sim";
 
-/* A few bytes may ask for years of computing: only small scans are read. */
+/* A few bytes may ask for years of computing, so only small scans are read. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[128];
     qb_scan *scan;

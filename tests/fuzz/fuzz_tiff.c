@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifdef QB_HAVE_TIFF
-/* What our writer does not write: compression, tiles, the other byte order, 64-bit offsets. */
+/* Features that our writer does not write: compression, tiles, the other byte order, 64-bit offsets. */
 static const struct {
     const char *mode;
     uint16_t compression;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compound files (OLE2) of Zeiss. The seeds are made here: folders of streams, short ones in small sectors. */
+/* Compound files (OLE2) of Zeiss. The seeds are made here: folders of streams; short streams lie in small sectors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void put(uint8_t *at, uint32_t value) {
     for (int i = 0; i < 4; i++) at[i] = (uint8_t)(value >> (8 * i));
 }
 
-/* Sectors behind those that are there; returns the first. */
+/* Appends sectors; returns the number of the first. */
 static size_t add_sectors(file *f, const uint8_t *data, size_t size) {
     const size_t first = f->sectors;
     if ((first + 2) * SECTOR + size > MOST) abort();
@@ -50,7 +50,7 @@ static uint8_t *add_entry(file *f, const char *name, uint8_t kind) {
     return e;
 }
 
-/* To the right of the entry before it, or the first of its folder. */
+/* To the right of the previous entry, or the first of its folder. */
 static void add_stream(file *f, uint8_t *folder, const char *name, const void *data, size_t size) {
     uint8_t *before = folder + 76;
     while (before[0] != 0xff) before = f->entries + before[0] * ENTRY + 72;

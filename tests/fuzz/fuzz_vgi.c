@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* The text beside the data, which are not there. */
+/* The text file next to the data; the data are missing. */
 bool fuzz_seed(size_t index, const char *path) {
     static const char text[] =
         "{volume1}\n[representation]\nsize = 6 5 2\n[file1]\nSkipHeader = 0\nSize = 6 5 2\nName = a.vol\nDatatype = "

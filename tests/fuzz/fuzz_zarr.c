@@ -26,7 +26,8 @@ static void drop(const char *folder, const char *file) {
     remove(name);
 }
 
-/* A header, a byte 0, and the first chunk's file: of version 3, or of 2 where the header does not begin with a blank. */
+/* A header, a zero byte, and the file of the first chunk: version 3, or version 2 if the header does not begin with a
+ * blank. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const all[] = {"zarr.json", ".zarray", "c/0/0/0", "c/0/0", "c/0", "c", "0.0.0"};
     static const qb_scan_options options = {.angles = "0:180"};

@@ -14,7 +14,7 @@ static const char *scratch(const char *ending) {
     return path;
 }
 
-/* What was read must be fit to be described, judged, and written and read again. */
+/* A geometry that was read can be described and checked, and written and read again. */
 static void use(const qb_geometry *geometry) {
     static const char *const endings[] = {".again.json", ".again.xml", ".again.txt"};
     qb_grid grid;
@@ -50,7 +50,7 @@ void fuzz_geometry(const uint8_t *data, size_t size) {
 
 bool fuzz_geometry_seed(const char *ending, const char *path) {
     static const double angles[] = {0.0, 0.7, 1.4, 2.9};
-    char made[256]; /* beside it: a rename stays in one file system */
+    char made[256]; /* next to it, so that the rename stays in one file system */
     snprintf(made, sizeof made, "%s%s", path, ending);
     qb_geometry geometry;
     if (qb_geometry_cone(4, angles, 6, 8, 0.5, 0.5, 100, 150, 0.2, -0.1, &geometry) != QB_OK) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_NAME [FOLDER] [MUTATIONS], or fuzz_NAME --seeds FOLDER to write them there: without libFuzzer. Inputs run in children, so that a crash costs
- * one input; the input is kept and named, and the exit status is 1. */
+/* fuzz_NAME [FOLDER] [MUTATIONS], or fuzz_NAME --seeds FOLDER to write the seeds there: without libFuzzer. Inputs run
+ * in children, so that a crash costs one input. That input is kept and named, and the exit status is 1. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,13 +55,13 @@ static void make_seeds(const char *folder) {
     if (corpus) closedir(corpus);
 }
 
-/* A few of: a bit, a byte, a special number, a piece moved, a cut. */
+/* Applies a few changes: a bit, a byte, a special number, a moved piece, a cut. */
 static size_t mutate(uint8_t *data, size_t size) {
     static const uint64_t special[] = {
         0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, 0xffffffffffffffff};
     for (uint32_t n = 1 + draw(6); n > 0 && size > 8; n--) {
         size_t at = draw((uint32_t)size);
-        /* headers are where it hurts: half of the changes go to the first 512 bytes */
+        /* most faults are in headers: half of the changes go to the first 512 bytes */
         if (draw(2) && size > 512) at = draw(512);
         uint32_t kind = draw(8);
         size_t width = (size_t)1 << draw(4);
@@ -79,7 +79,7 @@ static size_t mutate(uint8_t *data, size_t size) {
     return size;
 }
 
-/* Input 0..seeds-1 is a seed itself; the rest are mutations that depend on the number alone. */
+/* Inputs 0..seeds-1 are the seeds; the others are mutations that depend on the number alone. */
 static size_t make_input(size_t number, uint8_t *data) {
     size_t s = number % seed_count, size = seeds[s].size;
     memcpy(data, seeds[s].bytes, size);
@@ -98,16 +98,15 @@ static void keep(size_t number, uint8_t *data) {
     fprintf(stderr, "input %zu: crash; kept as %s\n", number, path);
 }
 
-/* An input that hangs is as bad as one that crashes: its own time is counted, since a busy machine holds any up, and
- * what waits for something has longer. */
+/* An input that hangs is as bad as one that crashes. Its CPU time is counted, since a busy machine delays everything;
+ * an input that waits has a longer limit. */
 static void be_patient(void) {
     const struct itimerval most = {.it_value.tv_sec = 20};
     setitimer(ITIMER_PROF, &most, NULL);
     alarm(600);
 }
 
-/* Inputs first .. end-1 in a child; *at says where it is. Returns the first not run well, or end.
- */
+/* Runs inputs first .. end-1 in a child; *at is the current one. Returns the first that failed, or end. */
 static size_t run_batch(size_t first, size_t end, volatile size_t *at, uint8_t *data, bool *elsewhere) {
     pid_t child = fork();
     if (child < 0) abort();
@@ -126,7 +125,7 @@ static size_t run_batch(size_t first, size_t end, volatile size_t *at, uint8_t *
     return how == 0 ? end : *at;
 }
 
-/* For libFuzzer to begin with. */
+/* Seeds for libFuzzer. */
 static int write_seeds(const char *folder) {
     char path[512];
     make_seeds(NULL);

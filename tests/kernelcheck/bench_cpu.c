@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Back-projection by the CPU's kernels, by the trials of the product: one thread on a part of the grid, or several on all of it.
- * A parallel beam: N^2 pixels, N views. A cone beam: a circle of N views of N^2 pixels, N^3 voxels. */
+/* Benchmarks back-projection by the CPU's kernels with the product's trials: one thread on a part of the grid, or
+ * several threads on all of it. Parallel beam: N^2 pixels and N views. Cone beam: a circle of N views of N^2 pixels,
+ * and N^3 voxels. */
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ out:
     return status;
 }
 
-/* The same kernel without features of the CPU. */
+/* The same kernel, scalar. */
 static const qb__variant *scalar_like(const qb__variant *row) {
     const size_t family = strcspn(row->id, ".");
     const qb__variant *v;
@@ -40,7 +41,8 @@ static const qb__variant *scalar_like(const qb__variant *row) {
     return NULL;
 }
 
-/* Of a problem small enough for it; kept, since every variant is compared to it. */
+/* Speed of the scalar variant on a problem that is small enough for it. It is kept, since every variant is compared to
+ * it. */
 static double scalar_speed(const qb__variant *row) {
     enum { MOST = 8 };
     static const qb__variant *known[MOST];
@@ -64,9 +66,10 @@ double bp_parallel_scalar_speed(qb_interp interp) {
     return 0;
 }
 
-/* Of one core. Parallel: two loads and two multiply-adds an update in linear interpolation, one load and one addition in
- * nearest; halves come twice as many to a vector. Cone, arithmetic alone: for a circle 13 vector operations for two vectors
- * of voxels and 2 for each vector of blended pixels; for any matrix 30 a vector, gathers not counted. */
+/* Ceiling of one core. Parallel: an update takes two loads and two multiply-adds with linear interpolation, one load
+ * and one addition with nearest; a vector holds twice as many half floats. Cone, arithmetic alone: on a circle, 13
+ * vector operations for two vectors of voxels and 2 for each vector of blended pixels; with any matrix, 30 operations
+ * for a vector, gathers not counted. */
 static double ceiling(const qb__variant *row) {
     const int bits = row->features & QB__CPU_AVX512 ? 512 : row->features & QB__CPU_AVX2 ? 256 : 128;
     if (bits == 128) return NAN;
@@ -96,7 +99,7 @@ static bool bench(const qb__variant *row, size_t n, const options *o, measuremen
 bool bp_parallel_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m) {
     static const size_t sizes[] = {512, 1024, 2048};
     (void)device;
-    /* The scalar variant would take minutes for what tells nothing new. */
+    /* The scalar variant would take minutes and tell nothing new. */
     if (number >= (row->features == 0 || o->quick || o->size ? 1u : 3u)) return false;
     const size_t n = o->size ? o->size : sizes[number];
     if (!bench(row, n, o, m)) return false;

@@ -5,8 +5,9 @@
 #include "bench/trial/trial.h"
 #include "kernelcheck.h"
 
-/* A trial of the row's operation of these sizes, with the parameters that the planner takes. The ceiling is what the
- * performance model predicts; problem and scalar are left open. False, having said why, when it cannot be. */
+/* Runs a trial of the row's operation with these sizes and the parameters that the planner takes. The ceiling is the
+ * forecast of the performance model; `problem` and `scalar` are not set. Returns false with a message if the trial
+ * cannot be run. */
 bool device_bench(const qb__variant *row, qb__device *device, const qb__trial_sizes *sizes, const options *o,
                   measurement *m);
 /* {"PIXELS": 16, ...} */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole projections as the library does them, packing and turning included: a circular cone beam
- * and one whose detector is tilted, forwards and backwards. An update is a ray crossing a plane of
- * voxels; N^2 pixels, some views of N, N^3 voxels. */
+/* Benchmarks whole projections as the library does them, with packing and transposing: a circular cone beam and one
+ * with a tilted detector, forward and adjoint. An update is a ray crossing a plane of voxels. N^2 pixels, some views of
+ * N, N^3 voxels. */
 #include "cpu/features.h"
 #include "kernelcheck.h"
 #include "base/clock.h"
@@ -31,7 +31,7 @@ static void tilt(qb_geometry *g) {
     }
 }
 
-/* Planes that rays cross within the volume, from a part of the rays. */
+/* Number of planes that rays cross within the volume, estimated from a part of the rays. */
 static double count_samples(const bench *b) {
     enum { EVERY = 11 };
     const qb_geometry *g = &b->geometry;
@@ -115,7 +115,7 @@ static double error_of_some_rays(const bench *b) {
     return sqrt(error2 / norm2);
 }
 
-/* By number: circular forward, its adjoint, tilted forward, its adjoint. */
+/* Problems by number: circular forward, its adjoint, tilted forward, its adjoint. */
 static double scalar_speed(size_t number) {
     static double known[4];
     if (known[number] == 0) {
@@ -145,7 +145,7 @@ bool project_joseph_bench(const qb__variant *row, qb__device *device, size_t num
         m->giga_updates_per_second = speed(&b, false);
         m->rel_l2 = error_of_some_rays(&b);
     } else {
-        (void)speed(&b, false); /* to have lines */
+        (void)speed(&b, false); /* makes the line integrals for the adjoint */
         m->giga_updates_per_second = speed(&b, true);
     }
     snprintf(m->problem.s, sizeof m->problem.s, "%s, %zu^2 pixels, %zu views, %zu^3", names[number], n, views, n);

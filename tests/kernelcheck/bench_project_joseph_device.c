@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Projection and adjoint with everything on the device: N^2 pixels, N views, N^3 voxels; a circular cone beam,
- * and one whose detector is tilted; of kernels that go slice by slice, one slice and one row. An update is a voxel and view, as for back-projection. */
+/* Benchmarks projection and adjoint with everything on the device: N^2 pixels, N views, N^3 voxels; a circular cone
+ * beam, and one with a tilted detector. Kernels that work slice by slice get one slice and one row. An update is one
+ * voxel and one view, as for back-projection. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "bench/project_check.h"
@@ -92,7 +93,7 @@ out:
     return status;
 }
 
-/* Of some rays; the adjoint's by <A x, A x> = <x, A'A x>. */
+/* Error of some rays; for the adjoint, <A x, A x> is compared to <x, A'A x>. */
 static qb_status rel_l2(bench *b, bool back, double *error) {
     const size_t n = b->grid.n[0], slices = b->grid.n[2], voxels = n * n * slices,
                  pixels = b->problem.views * n * slices;

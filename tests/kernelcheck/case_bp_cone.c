@@ -11,12 +11,12 @@ bool cone_is_circular(const qb__bp_cone_variant *v) {
     return !strncmp(v->head.id, "bp_cone_circular", strlen("bp_cone_circular"));
 }
 
-/* What a trial works on: the voxels of a window of the grid, in an output hardly larger. */
+/* What a trial computes: the voxels of a window of the grid, in an output that is only a little larger. */
 typedef struct trial {
     const qb__bp_cone_variant *variant;
     cone_scan scan;
     qb__bp_cone_brick part;
-    qb__bp_cone_window window; /* rows that the part's planes see */
+    qb__bp_cone_window window; /* detector rows that the part's slices see */
     size_t stride_y, stride_z;
     guarded packed, scratch, out;
 } trial;
@@ -47,7 +47,7 @@ static cone_scan random_shape(rng *r, bool quick) {
 
 static double log_range(rng *r, double low, double high) { return exp(rng_uniform(r, log(low), log(high))); }
 
-/* Distances in which the source stays outside the grid's ball, however it turns. */
+/* Distances for which the source stays outside the grid's ball at every angle. */
 cone_setup cone_random_setup(rng *r, const qb__bp_cone_problem *p, bool circular) {
     cone_setup s = {.flip = rng_below(r, 4) == 0};
     const double pixel = rng_below(r, 3) ? 1.0 : log_range(r, 0.5, 2.0);
@@ -79,7 +79,7 @@ cone_setup cone_random_setup(rng *r, const qb__bp_cone_problem *p, bool circular
     return s;
 }
 
-/* Some of n voxels along an axis, at most `most`. */
+/* Chooses some of n voxels along an axis, at most `most`. */
 static void random_range(rng *r, size_t n, size_t most, size_t *begin, size_t *end) {
     size_t length = rng_below(r, 2) ? qb__smaller(n, most) : 1 + rng_below(r, qb__smaller(n, most));
     *begin = rng_below(r, n - length + 1);
@@ -113,7 +113,7 @@ static void trial_free(trial *t) {
     cone_scan_free(&t->scan);
 }
 
-/* Views first <= v < end, in any order. */
+/* Views first <= v < end, in random order. */
 static void pack(const trial *t, qb__bp_cone_window window, size_t first, size_t end, void *to) {
     const qb__bp_cone_problem *p = &t->scan.problem;
     const size_t bytes = t->variant->view_bytes(p, window);
@@ -122,7 +122,7 @@ static void pack(const trial *t, qb__bp_cone_window window, size_t first, size_t
                          (char *)to + (v - first) * bytes);
 }
 
-/* The same in parts, the last one first. */
+/* The same in parts, the last part first. */
 static void pack_in_parts(const trial *t, qb__bp_cone_window window, size_t parts, void *to) {
     const qb__bp_cone_problem *p = &t->scan.problem;
     const size_t bytes = t->variant->view_bytes(p, window);
@@ -169,7 +169,7 @@ static double value_at(const void *context, size_t x, size_t y, size_t z) {
     return (double)*voxel(t, t->out.data, x, y, z);
 }
 
-/* Part of the part, from another window of rows and in two blocks of views: the same bits. */
+/* A smaller part, with another window of rows and in two blocks of views: the same bits. */
 static bool same_bits(const trial *t, rng *r) {
     const qb__bp_cone_problem *p = &t->scan.problem;
     qb__bp_cone_brick b = t->part;
@@ -214,7 +214,7 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
     return true;
 }
 
-/* A detector ever so slightly tilted, once, moves what the circular kernel holds fixed. */
+/* A detector that is tilted very little, once, changes what the circular kernel takes as constant. */
 static bool refuses_tilt(const trial *t, rng *r, outcome *o) {
     const qb__bp_cone_problem *p = &t->scan.problem;
     double *m = t->scan.matrix[rng_below(r, p->views)];

@@ -13,7 +13,7 @@ typedef struct cone_setup {
     double source_z;                   /* of source and detector */
     double from, sweep;                /* angles */
     double tilt, roll, wobble, jitter; /* radians, radians, relative, pixels: random for each view */
-    bool flip;                         /* rows run down */
+    bool flip;                         /* rows are numbered downwards */
 } cone_setup;
 
 /* A problem with its storage and white-noise images. */
@@ -22,7 +22,8 @@ typedef struct cone_scan {
     double (*matrix)[12];
     float *images;  /* [views][rows][columns] */
     float *largest; /* [views] */
-    size_t alike;   /* voxels that have the same coordinates, and so the same errors of them: 1, or more */
+    /* number of voxels with the same coordinates, and so with the same errors of coordinates: 1 or more */
+    size_t alike;
 } cone_scan;
 
 cone_scan cone_scan_new(size_t views, size_t columns, size_t rows, size_t nx, size_t ny, size_t nz);
@@ -32,9 +33,9 @@ void cone_scan_free(cone_scan *s);
 
 const float *cone_image(const cone_scan *s, size_t view);
 size_t cone_log_uniform(rng *r, size_t low, size_t high);
-/* Distances in which the source stays outside the grid's ball, however it turns. */
+/* Distances for which the source stays outside the grid's ball at every angle. */
 cone_setup cone_random_setup(rng *r, const qb__bp_cone_problem *problem, bool circular);
-/* Whether voxels all over the brick keep the class's bounds against the oracle. */
+/* Whether voxels from all parts of the brick keep the class's bounds, compared to the oracle. */
 typedef double cone_value(const void *context, size_t x, size_t y, size_t z);
 bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_brick *b, cone_value *value,
                    const void *context, rng *r, bool quick, outcome *o);

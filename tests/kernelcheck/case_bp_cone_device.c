@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Device variants of cone-beam back-projection: each on each device found, against the double-precision
- * oracle. */
+/* Device variants of cone-beam back-projection: each on each device found, compared to the double-precision oracle. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "bench_device.h"
@@ -26,12 +25,13 @@ typedef struct trial {
     size_t turns; /* ranges of views in a block */
 } trial;
 
-/* A slab of the grid, in one part or in two, in blocks of views, so many of each range, -> out, the slab's slices. */
+/* Computes a slab of the grid, in one part or in two, in blocks of views with so many views of each range. out gets the
+ * slab's slices. */
 typedef struct pass {
     qb__bp_cone_side side[2];
     size_t block;
     float *out;
-    bool touched; /* a canary changed */
+    bool touched; /* a canary was changed */
 } pass;
 
 static cone_scan random_shape(rng *r, bool quick, bool slow) {
@@ -57,7 +57,7 @@ static cone_scan random_shape(rng *r, bool quick, bool slow) {
     return cone_scan_new(views, columns, rows, nx, ny, nz);
 }
 
-/* Rows of the window of the block's views with strides of their own, NaN between them. */
+/* Rows of the window for the block's views, with random strides and NaN between them. */
 static float *block_rows(const trial *t, const qb__bp_cone_window *window, size_t v0, size_t v1, size_t row_stride,
                          size_t view_stride) {
     const size_t columns = t->scan.problem.columns, range = v1 - v0, views = range * t->turns;
@@ -75,7 +75,7 @@ static float *block_rows(const trial *t, const qb__bp_cone_window *window, size_
 static size_t slices_of(const qb__bp_cone_side *side) { return side->z1 - side->z0; }
 static size_t rows_of(const qb__bp_cone_side *side) { return side->window.r1 - side->window.r0; }
 
-/* Of each part the rows that it sees, one part's behind the other's. */
+/* The rows that each part sees; those of the second part follow those of the first. */
 static qb_status pack_block(trial *t, rng *r, pass *p, qb__bp_cone_plan *plan, size_t v0, size_t v1,
                             qb__memory *packed) {
     const size_t row_stride = t->scan.problem.columns + rng_below(r, 9), parts = slices_of(&p->side[1]) ? 2 : 1;
@@ -176,7 +176,7 @@ static bool accurate(const trial *t, const pass *whole, rng *r, bool quick, outc
     const qb__bp_cone_brick brick = {0, p->nx, 0, p->ny, 0, p->nz};
     for (size_t i = 0; i < p->nx * p->ny * p->nz; i++)
         if (!isfinite(whole->out[i])) return snprintf(o->why.s, sizeof o->why.s, "voxel %zu was left out", i), false;
-    /* A processor's texture engine may interpolate as it likes, within the class. */
+    /* OpenCL on a processor may interpolate textures in its own way, within the class. */
     return cone_accurate(&t->scan, t->variant->head.accuracy, &brick, value_at, &v, r, quick, o);
 }
 
@@ -185,7 +185,8 @@ static void take_rows(const qb__bp_cone_problem *p, qb__bp_cone_side *side) {
     if (side->window.r0 == side->window.r1) side->window = (qb__bp_cone_window){0};
 }
 
-/* Some slices; of a kernel that has slabs in two parts mostly some above its mirror and those as far below it. */
+/* Chooses some slices. For a kernel that has slabs in two parts these are mostly slices above the mirror plane and as
+ * many below it. */
 static pass some_of(const trial *t, rng *r) {
     const qb__bp_cone_problem *p = &t->scan.problem;
     const size_t z0 = rng_below(r, p->nz), count = 1 + rng_below(r, p->nz - z0);
@@ -196,19 +197,19 @@ static pass some_of(const trial *t, rng *r) {
         const size_t twice = (size_t)symmetry.twice_z, above = twice / 2 + 1, last = qb__smaller(p->nz - 1, twice);
         if (above <= last) {
             const size_t u0 = above + rng_below(r, last - above + 1),
-                         u1 = u0 + rng_below(r, last - u0 + 1); /* both of them */
+                         u1 = u0 + rng_below(r, last - u0 + 1); /* both parts */
             part.side[1] = (qb__bp_cone_side){.z0 = u0, .z1 = u1 + 1};
             part.side[0] = (qb__bp_cone_side){.z0 = twice - u1, .z1 = twice - u0 + 1};
             take_rows(p, &part.side[1]);
         }
     }
     take_rows(p, &part.side[0]);
-    /* As fdk does it: a part that sees nothing has no rows, but a row there must be. */
+    /* As in fdk: a part that sees nothing has no rows, but one row must exist. */
     if (!rows_of(&part.side[0]) && !rows_of(&part.side[1])) part.side[0].window.r1 = 1;
     return part;
 }
 
-/* The whole grid at once, and some slices of it, from their own rows, in blocks: the same bits. */
+/* Computes the whole grid at once, and some slices again from their own rows in blocks: the same bits. */
 static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
     const qb__bp_cone_problem *p = &t->scan.problem;
     const size_t slice = p->nx * p->ny;
@@ -247,8 +248,8 @@ static void add_problem(const trial *t, outcome *o) {
                               t->values[i]);
 }
 
-/* What packs views and rows together asks for: a whole turn in steps that divide by four, about the middle of
- * square slices. */
+/* The geometry that kernels with packed views and rows need: a full turn in a number of steps that divides by four,
+ * about the middle of square slices. */
 static void make_regular(cone_scan *s, cone_setup *setup) {
     s->problem.views = qb__larger(s->problem.views / 4 * 4, 1);
     s->problem.nx = s->problem.ny = qb__smaller(s->problem.nx, s->problem.ny);
@@ -256,12 +257,13 @@ static void make_regular(cone_scan *s, cone_setup *setup) {
     setup->offset[0] = setup->offset[1] = 0;
 }
 
-/* Random ones that serve, if a few attempts find any. A CPU takes few of them, so there all are looked at from a random
- * one on; since compiling takes seconds, in quick runs from the beginning or the middle on. */
+/* Tries random sets of parameters and returns one that can be used, if a few attempts find any. A CPU can use few of
+ * them, so there all are tried in order, from a random one on. Compiling takes seconds, so quick runs begin with the
+ * first or the middle one. */
 static void choose_values(trial *t, bool slow, bool quick, rng *r) {
     const qb__variant *head = &t->variant->head;
     const size_t all_of_them = qb__parameter_combinations(head);
-    const bool packed = t->variant->turns; /* packings are variety enough */
+    const bool packed = t->variant->turns; /* the packings alone give enough variety */
     const size_t start = !quick ? rng_below(r, all_of_them) : packed ? 0 : rng_below(r, 2) * (all_of_them / 2);
     const size_t attempts = slow ? all_of_them : 24;
     for (size_t i = 0; i < attempts; i++) {
@@ -282,7 +284,7 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     cone_scan_fill(&t.scan, &r);
     choose_values(&t, slow, asked->quick, &r);
     t.turns = qb__bp_cone_turns(t.variant, t.values);
-    t.scan.alike = t.turns > 1 ? 2 * t.turns : 1; /* turned, and mirrored */
+    t.scan.alike = t.turns > 1 ? 2 * t.turns : 1; /* rotated and mirrored voxels */
     bool ok = true;
     if (!row->unusable(qb__device_info_of(device), &t.scan.problem, t.values)) {
         ok = qb__queue_create(t.device, &t.queue) == QB_OK;

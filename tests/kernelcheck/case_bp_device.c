@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Device variants of parallel-beam back-projection: each on each device found, against the
- * double-precision oracle. */
+/* Device variants of parallel-beam back-projection: each on each device found, compared to the double-precision
+ * oracle. */
 #include "base/status.h"
 #include "bench_device.h"
 #include "cases.h"
@@ -27,8 +27,8 @@ static size_t log_uniform(rng *r, size_t low, size_t high) {
     return (size_t)exp(rng_uniform(r, log((double)low), log((double)high + 0.999)));
 }
 
-/* The whole slab is computed, so images are smaller than for CPU tiles; a wide strip still has the
- * largest coordinates. */
+/* The whole slab is computed, so images are smaller than for CPU tiles. A wide strip still contains the largest
+ * coordinates. */
 static scan random_scan(rng *r, unsigned slices, bool quick, bool slow) {
     size_t most = slow ? 150 : quick ? 300 : 700;
     size_t views = log_uniform(r, 1, slow ? 40 : 300), columns = log_uniform(r, 1, most);
@@ -53,12 +53,12 @@ static scan random_scan(rng *r, unsigned slices, bool quick, bool slow) {
     return s;
 }
 
-/* Slices first .. first + slices - 1 -> out[slices][ny][nx], in blocks of views through rows with
- * strides of their own. Canaries stand around the output and behind the packed sinogram. */
+/* Computes slices first .. first + slices - 1 into out[slices][ny][nx], in blocks of views, from rows with random
+ * strides. Canaries surround the output and follow the packed sinogram. */
 typedef struct pass {
     unsigned first, slices;
     float *out;
-    bool touched; /* a canary changed */
+    bool touched; /* a canary was changed */
 } pass;
 
 static float *view_rows(const trial *t, const pass *p, size_t view0, size_t view1, size_t stride) {
@@ -140,7 +140,7 @@ static bool accurate(const trial *t, const pass *p, rng *r, bool quick, outcome 
     size_t nx = s->problem.nx, ny = s->problem.ny, voxels = nx * ny * p->slices;
     size_t budget = quick ? 300000 : 2000000, samples = budget / s->problem.views + 1;
     if (samples > 2 * voxels) samples = 2 * voxels;
-    /* The weights are the same in all slices, and so are their errors. */
+    /* The weights are the same in all slices, so their errors are, too. */
     errors e = {.distinct = scan_independent(s, nx, ny), .views = s->problem.views};
     for (size_t i = 0; i < voxels; i++)
         if (!isfinite(p->out[i])) {
@@ -189,7 +189,7 @@ static void add_problem(const trial *t, outcome *o) {
                               t->values[i]);
 }
 
-/* Compiling for a CPU takes seconds: few sets of parameters have to do in quick runs. */
+/* Compiling for a CPU takes seconds, so quick runs use few sets of parameters. */
 static size_t random_combination(rng *r, const device_variant *v, bool few) {
     enum { FEW = 3, STRIDE = 7919 };
     size_t count = qb__parameter_combinations(&v->head);

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a trial works on: a window of whole tiles of the image, so that wide images stay cheap. */
+/* What a trial computes: a window of whole tiles of the image, so that wide images stay fast. */
 typedef struct trial {
     const qb__bp_parallel_variant *variant;
     scan scan;
     unsigned lanes, slices;
     size_t x0, x1, y0, y1;     /* the window */
-    size_t stride_y, stride_z; /* of the output, wider than the window */
+    size_t stride_y, stride_z; /* of the output, which is wider than the window */
     guarded packed, scratch, out;
 } trial;
 
@@ -21,7 +21,7 @@ static size_t log_uniform(rng *r, size_t low, size_t high) {
     return (size_t)exp(rng_uniform(r, log((double)low), log((double)high + 0.999)));
 }
 
-/* Views x columns x pixels: every shape legal, the extremes often. */
+/* Chooses views, columns and pixels: every legal shape, and extreme ones often. */
 static scan random_shape(rng *r, unsigned slices, bool quick) {
     size_t most = quick ? 300 : 2048;
     size_t views = log_uniform(r, 1, quick ? 150 : 500), columns = log_uniform(r, 1, most);
@@ -40,7 +40,7 @@ static scan random_shape(rng *r, unsigned slices, bool quick) {
     return scan_new(views, columns, nx, ny, slices);
 }
 
-/* One or two tiles in a row, anywhere in the image. */
+/* One tile or two in a row, anywhere in the image. */
 static void random_window(rng *r, size_t size, unsigned tile, size_t *begin, size_t *end) {
     size_t tiles = (size + tile - 1) / tile, first = rng_below(r, tiles);
     size_t n = 1 + rng_below(r, 2);
@@ -74,7 +74,7 @@ static void trial_free(trial *t) {
     scan_free(&t->scan);
 }
 
-/* Slices first .. first + slices - 1, in any order of views. */
+/* Slices first .. first + slices - 1, with the views in random order. */
 static void pack(const trial *t, unsigned lanes, unsigned first, unsigned slices, void *packed) {
     qb__bp_parallel_problem p = t->scan.problem;
     p.largest += first;
@@ -84,7 +84,7 @@ static void pack(const trial *t, unsigned lanes, unsigned first, unsigned slices
                          (char *)packed + v * bytes);
 }
 
-/* out holds the window; run() wants to be told where voxel (0, 0, 0) would be. */
+/* `out` holds the window; run() expects the address of voxel (0, 0, 0). */
 static void run_tile(const trial *t, const void *packed, unsigned lanes, unsigned first, unsigned slices, size_t x0,
                      size_t x1, size_t y0, size_t y1, float *out) {
     qb__bp_parallel_problem p = t->scan.problem;
@@ -106,7 +106,7 @@ static float *voxel(const trial *t, float *out, unsigned z, size_t x, size_t y) 
     return out + z * t->stride_z + (y - t->y0) * t->stride_y + (x - t->x0);
 }
 
-/* What lies between rows and slices of the output must still be poison. */
+/* The gaps between rows and slices of the output must still hold poison. */
 static bool gaps_untouched(const trial *t) {
     const float *out = t->out.data;
     for (size_t i = 0; i < t->out.bytes / sizeof *out; i++) {
@@ -127,13 +127,13 @@ static bool all_finite(const trial *t) {
     return true;
 }
 
-/* Error of sampled voxels against the oracle, slice amplitudes divided out. */
+/* Error of sampled voxels compared to the oracle, divided by the amplitude of the slice. */
 static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     const scan *s = &t->scan;
     const size_t budget = quick ? 500000 : 4000000;
     const size_t pixels = (t->x1 - t->x0) * (t->y1 - t->y0);
     size_t samples = qb__smaller(2 * pixels * t->slices, budget / s->problem.views + 1);
-    /* The weights are the same in all slices, and so are their errors. */
+    /* The weights are the same in all slices, so their errors are, too. */
     errors e = {.distinct = scan_independent(s, t->x1 - t->x0, t->y1 - t->y0), .views = s->problem.views};
     for (size_t i = 0; i < samples; i++) {
         size_t x = t->x0 + rng_below(r, t->x1 - t->x0), y = t->y0 + rng_below(r, t->y1 - t->y0);
@@ -145,7 +145,7 @@ static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     return errors_within(&e, t->variant->head.accuracy, o);
 }
 
-/* Some slices of a part of one tile, packed and run by themselves: the same bits as before. */
+/* Some slices of a part of one tile, packed and computed separately: the same bits as before. */
 static bool same_bits(trial *t, rng *r) {
     const qb__bp_parallel_variant *v = t->variant;
     const unsigned first = (unsigned)rng_below(r, t->slices);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random voxels of random geometries, updated in the kernel's order by the kernel and in double. */
+/* Random voxels of random geometries are updated by the kernel, and in double in the kernel's order. */
 #include "base/clock.h"
 #include "base/variant.h"
 #include "cpu/icd/icd.h"
@@ -11,11 +11,11 @@
 
 enum { L = QB__ICD_LANES };
 
-/* Any matrix: taps and places drawn at random. */
+/* Any matrix: number of taps and their places are random. */
 typedef struct trial {
     const qb__icd_variant *variant;
     qb__icd_problem problem;
-    size_t pixels, row; /* of the padded image; floats of a view */
+    size_t pixels, row; /* pixels of the padded image; floats of a view */
     uint8_t *inside;
     float *tap;     /* [pixel][taps][stride] */
     int32_t *first; /* [pixel][stride] */
@@ -32,7 +32,7 @@ static void fetch(const qb__icd_problem *p, uint32_t pixel, const qb__icd_column
     memcpy(column->first, t->first + pixel * stride, stride * sizeof(int32_t));
 }
 
-/* As aligned as the kernels want it, and zeroed. */
+/* Zeroed, with the alignment that the kernels need. */
 static void *some(size_t count, size_t size) {
     const size_t bytes = (count * size + 63) / 64 * 64 + 64;
     void *block = aligned_alloc(64, bytes);
@@ -162,7 +162,7 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     return ok;
 }
 
-/* The paper's slice: 512^2, 720 views, 4 entries each of 1024 columns; a tile of 256 voxels. */
+/* The slice of the paper: 512^2 voxels, 720 views of 1024 columns, 4 entries in each; a tile of 256 voxels. */
 static double speed(const qb__icd_variant *variant) {
     enum { VIEWS = 720, COLUMNS = 1024, N = 16, TRIES = 3 };
     static double ax[VIEWS], ay[VIEWS], h0[VIEWS];
@@ -217,7 +217,7 @@ static double speed(const qb__icd_variant *variant) {
     return 1e-9 * (double)t.count * VIEWS * 4 * L / best;
 }
 
-/* The last of the table needs nothing. */
+/* The last row of the table needs no feature. */
 static const qb__icd_variant *scalar_variant(void) {
     size_t count;
     const qb__icd_variant *rows = qb__icd_variants(&count);

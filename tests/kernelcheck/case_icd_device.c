@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Iterative coordinate descent on each device found: where it ends, a voxel at a time in double finds nothing
- * left to do; its cost is the cost of its images; its back-projection is the transposed matrix. */
+/* Iterative coordinate descent on each device found. After convergence, an update of single voxels in double changes
+ * nothing. The cost is that of the images, and the back-projection is the transposed matrix. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/variant.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EQUITS = 60, ROUNDS = 12, BRIEF = 6 }; /* of a round; rounds, at most; turns where a few must do */
+enum { EQUITS = 60, ROUNDS = 12, BRIEF = 6 }; /* turns of a round; rounds, at most; turns where a few must suffice */
 
 typedef struct trial {
     const qb__icd_device_variant *variant;
@@ -23,13 +23,14 @@ typedef struct trial {
     qb__icd_problem problem;
     uint8_t *inside;
     qb__icd_ask ask;
-    size_t image, lines; /* numbers of a slice with its margin; of all lines */
+    size_t image, lines; /* numbers of a slice with its margin; of all line integrals */
     float *line, *weight;
     double *error, *double_weight, *x;
     qb__icd_oracle oracle;
-    bool brief;                                  /* one round of few turns, whose end need not be the descent's */
-    int values[QB__PARAMETERS_MAX], turns, done; /* turns of a round; all */
-    double cost;                                 /* behind the last round */
+    /* one round of a few turns, after which the descent need not have converged */
+    bool brief;
+    int values[QB__PARAMETERS_MAX], turns, done; /* turns of a round; of all rounds */
+    double cost;                                 /* after the last round */
 } trial;
 
 static void *some(size_t number, size_t size) {
@@ -38,7 +39,8 @@ static void *some(size_t number, size_t size) {
     return block;
 }
 
-/* A fan's, whole turns and short ones, the detector flat or bent about the source, to one side, as near as voxels may come. */
+/* A fan beam: full turns and short ones, a flat or a curved detector, an axis off the middle, and voxels as close to
+ * the source as allowed. */
 static bool make_fan(trial *t, rng *r, size_t views, size_t columns) {
     const double half = hypot((double)t->grid.n[0], (double)t->grid.n[1]) / 2, voxel = t->grid.voxel[0];
     const double sod = voxel * (half + 18 + rng_uniform(r, 0, 2 * half)), sdd = sod * rng_uniform(r, 1, 2),
@@ -65,7 +67,7 @@ static void matrix_free(trial *t) {
     qb_geometry_destroy(&t->geometry);
 }
 
-/* Some are even: voxels' edges lie on columns' edges, and on the axis. */
+/* Some sizes are even: then edges of voxels lie on edges of columns and on the axis. */
 static bool make_geometry(trial *t, rng *r, bool slow, bool fan) {
     static const double voxels[] = {1, 0.7, 2};
     const bool even = !fan && rng_below(r, 2);
@@ -84,7 +86,7 @@ static bool make_geometry(trial *t, rng *r, bool slow, bool fan) {
     return ok && make_matrix(t);
 }
 
-/* A stack of blobs, their lines with noise, and weights whose roots halves hold exactly. */
+/* A stack of blobs with noisy line integrals. The square roots of the weights are exact in half precision. */
 static void make_data(trial *t, rng *r) {
     const size_t nx = t->problem.nx, ny = t->problem.ny, slices = t->ask.slices;
     t->image = (nx + 2) * (ny + 2);
@@ -118,7 +120,8 @@ static qb__icd_size size_of(const trial *t) {
                           .fan = f->wx != NULL};
 }
 
-/* The usual ones; where compiling takes no time, any, but how many SuperVoxels move at a time: too many and nothing converges. */
+/* The usual parameters. Where compiling is fast, random ones, except the number of SuperVoxels at a time: with too
+ * many, the descent does not converge. */
 static bool choose_values(trial *t, const qb__device_info *info, rng *r, bool any) {
     const qb__variant *row = &t->variant->head;
     const qb__icd_size size = size_of(t);
@@ -135,7 +138,8 @@ static bool choose_values(trial *t, const qb__device_info *info, rng *r, bool an
     return true;
 }
 
-/* A geometry that the kernel takes, and values for it: where a source is close, shadows may be longer than it has room for. */
+/* Chooses a geometry that the kernel takes, and parameters for it: with a close source, footprints of voxels may be
+ * longer than the kernel has room for. */
 static bool choose(trial *t, const qb__device_info *info, bool brief, rng *r) {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
@@ -153,7 +157,7 @@ static bool trial_new(trial *t, const qb__variant *row, const qb__device_info *i
     if (t->variant->turns && !brief) t->turns *= (int)t->variant->turns(t->values);
     t->ask =
         (qb__icd_ask){.problem = &t->problem, .joined = rng_below(r, 2), .weighted = rng_below(r, 3) > 0, .seed = 3};
-    /* Compiling for a processor takes seconds: two programs must do there. */
+    /* Compiling for a processor takes seconds, so two programs must suffice there. */
     if (info->is_cpu) t->ask.weighted = t->ask.joined;
     const size_t more = alone ? 0 : info->is_cpu ? t->ask.joined : !brief && rng_below(r, 4) == 0;
     t->ask.slices = t->ask.all = 1 + rng_below(r, 2) * (1 + rng_below(r, 4)) + 66 * more;
@@ -181,7 +185,7 @@ static void trial_free(trial *t) {
     matrix_free(t);
 }
 
-/* The device's images into the oracle, and what they leave of the lines. */
+/* Copies the device's images into the oracle, and computes their residual. */
 static qb_status take_images(trial *t, qb__icd_on_device *stack, float *image) {
     const size_t nx = t->problem.nx, slices = t->ask.slices;
     qb_status status = QB_OK;
@@ -202,7 +206,7 @@ static bool within(double error, double allowed, const char *what, outcome *o) {
     return false;
 }
 
-/* x = A' lines of one voxel of each slice. */
+/* x = A' y, for one voxel of each slice. */
 static bool check_back(trial *t, outcome *o) {
     const qb__footprints *f = &t->matrix.footprints;
     const size_t row = t->problem.nx + 2;
@@ -222,7 +226,7 @@ static bool check_back(trial *t, outcome *o) {
     return within(worst, qb__accuracy_bound(QB_ACCURACY_HIGH) * fmax(size, 1), "A' lines", o);
 }
 
-/* What one voxel at a time would still change. */
+/* The largest change that updates of single voxels would still make. */
 static double left_to_do(trial *t) {
     double worst = 0;
     for (size_t i = 0; i < t->ask.slices * t->image; i++)
@@ -231,9 +235,9 @@ static double left_to_do(trial *t) {
     return worst;
 }
 
-/* ---- a state that is kept and taken up ---- */
+/* ---- a state that is kept and restored ---- */
 
-enum { GIVEN = 4, GROUPS_MAX = 8, AFTER = 3 }; /* AFTER: turns behind the state */
+enum { GIVEN = 4, GROUPS_MAX = 8, AFTER = 3 }; /* AFTER: turns after the kept state */
 
 typedef struct kept {
     char *data;
@@ -271,7 +275,7 @@ static qb_status turn_from(const trial *t, qb__icd_on_device *stack, int first, 
     return status;
 }
 
-/* The last turns again, from a stack that began anew: the same bits. */
+/* Repeats the last turns in a new stack from the kept state: the same bits. */
 static qb_status check_state(trial *t, qb__icd_on_device *stack, kept *k, const double *want, float *image, bool *ok,
                              outcome *o) {
     qb_status status;
@@ -279,7 +283,8 @@ static qb_status check_state(trial *t, qb__icd_on_device *stack, kept *k, const 
     QB__TRY(t->variant->state(stack, true, give, k));
     QB__TRY(turn_from(t, stack, t->done - AFTER, t->done));
     QB__TRY(take_images(t, stack, image));
-    if (t->variant->chance) return QB_OK; /* that it is where it was, left_to_do() has said */
+    /* the result depends on chance; left_to_do() has already checked that it converged */
+    if (t->variant->chance) return QB_OK;
     const bool same = k->at == k->bytes && memcmp(want, t->x, t->ask.slices * t->image * sizeof *want) == 0;
     if (!same && *ok) snprintf(o->why.s, sizeof o->why.s, "from a state that was kept turns give other bits");
     *ok = *ok && same;
@@ -296,7 +301,7 @@ static qb_status cost_of(trial *t, qb__icd_on_device *stack, double *sum) {
     return status;
 }
 
-/* The cost is that of its images, and no round makes it larger. */
+/* The cost is that of the images, and no round increases it. */
 static qb_status check_cost(trial *t, qb__icd_on_device *stack, bool *ok, outcome *o) {
     const double want = qb__icd_reference_cost(&t->oracle),
                  allowed = 2 * qb__accuracy_bound(t->variant->head.accuracy) * want;
@@ -308,7 +313,8 @@ static qb_status check_cost(trial *t, qb__icd_on_device *stack, bool *ok, outcom
     return QB_OK;
 }
 
-/* A round of turns; *state is kept before the last of them, *end the images behind it, *left what is left to do. */
+/* Runs a round of turns. *state is kept before the last turns, *end gets the images after them, *left what is left to
+ * do. */
 static qb_status run_round(trial *t, qb__icd_on_device *stack, float *image, kept *state, double *end, double *left,
                            bool *ok, outcome *o) {
     const int first = t->done;
@@ -327,7 +333,7 @@ out:
     return status;
 }
 
-/* How long it takes is the problem's matter: that it comes to an end is the kernel's. */
+/* The number of rounds depends on the problem; that the descent converges depends on the kernel. */
 static qb_status descend(trial *t, qb__icd_on_device *stack, float *image, bool *ok, outcome *o) {
     const double allowed = 4 * qb__accuracy_bound(t->variant->head.accuracy);
     double left = INFINITY, *end = some(t->ask.slices * t->image, sizeof *end);
@@ -348,7 +354,7 @@ out:
     return status;
 }
 
-/* What failed, so that it can be told from others. */
+/* Says what failed, to tell it from other failures. */
 static void add_problem(const trial *t, const qb__icd_on_device *stack, outcome *o) {
     const qb__icd_problem *p = &t->problem;
     const qb__footprints *f = &p->footprints;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns of rays of every sort through one brick, forwards and backwards. */
+/* Columns of rays of all kinds through one brick, forward and adjoint. */
 #include "cpu/project_joseph/project_joseph.h"
 #include "cases.h"
 
@@ -12,7 +12,7 @@ typedef struct trial {
     qb__joseph_brick brick;
     size_t fans, rows, r0, r1, stride;
     qb__fan *fan;
-    guarded data, lines, scratch; /* the brick's, sums or values, the kernel's */
+    guarded data, lines, scratch; /* voxels of the brick; sums or values; memory of the kernel */
     double amplitude;
 } trial;
 
@@ -21,13 +21,13 @@ static double log_range(rng *r, double low, double high) { return exp(rng_unifor
 static void direction(rng *r, bool flat, double out[3]) {
     for (int j = 0; j < 3; j++) out[j] = rng_normal(r);
     if (flat) out[2] = 0;
-    if (rng_below(r, 5) == 0) /* along an axis, exactly */
+    if (rng_below(r, 5) == 0) /* exactly along an axis */
         for (int j = 0, axis = (int)rng_below(r, flat ? 2 : 3); j < 3; j++) out[j] = j == axis;
     double norm = sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
     for (int j = 0; j < 3; j++) out[j] /= norm;
 }
 
-/* The rays of neighbouring columns; most pass the brick. */
+/* The rays of neighbouring columns; most of them cross the brick. */
 static void place_fans(trial *t, rng *r) {
     const bool vertical = rng_below(r, 2), leaning = rng_below(r, 2), cone = rng_below(r, 2);
     const double distance = cone ? log_range(r, 300, 5000) : 1;
@@ -38,19 +38,19 @@ static void place_fans(trial *t, rng *r) {
         step_v[2] = rng_below(r, 2) ? 1 : -1;
     else
         direction(r, false, step_v);
-    /* A detector tipped towards the source or away has its rows unevenly apart in the volume. */
+    /* On a detector that leans towards the source or away from it, the spacing of the rows in the volume varies. */
     const double tip = rng_below(r, 2) ? rng_uniform(r, -0.6, 0.6) : 0;
     for (int j = 0; j < 3 && leaning && !vertical; j++) {
         const double most = log_range(r, 1e-3, 0.2);
         step_v[j] += rng_uniform(r, -most, most) + tip * along[j];
         along[j] += rng_uniform(r, -most, most);
     }
-    /* Rows may be far apart, dense, or all at one height. */
+    /* Rows may be far apart, close together, or all at one height. */
     const double pitch = rng_below(r, 3) ? log_range(r, 0.6, 1.6) : log_range(r, 0.01, 40);
     const double rise = rng_below(r, 12) ? pitch : 0;
     for (int j = 0; j < 3; j++)
         middle[j] = (double)t->brick.at[j] + rng_uniform(r, 0, 1) * ((double)t->brick.n[j] + 1) - 1;
-    /* On the edge of the last voxel's reach, but for rounding. */
+    /* Exactly at the end of what the last voxel touches, but for rounding. */
     for (int j = 0; j < 3 && rng_below(r, 4) == 0; j++)
         middle[j] = nextafter((double)(t->brick.at[j] + t->brick.n[j]), rng_below(r, 2) ? 0 : 1e9);
     for (size_t i = 0; i < t->fans; i++) {
@@ -116,7 +116,7 @@ static void fill_lines(const trial *t, rng *r) {
             ((float *)t->lines.data)[i * t->stride + row] = (float)(t->amplitude * rng_normal(r));
 }
 
-/* The oracle's taps, in the volume that ends where the brick does. */
+/* The oracle's taps, in a volume that ends where the brick ends. */
 typedef struct tally {
     const trial *t;
     size_t n[3];
@@ -147,7 +147,7 @@ static tally tally_of(const trial *t, double *volume) {
 
 typedef struct errors {
     double square, norm, worst;
-    double before; /* what was there already, squared */
+    double before; /* square of the number that was already there */
     size_t taps;   /* of all rays */
     size_t count;
 } errors;
@@ -161,8 +161,8 @@ static void compare(errors *e, double got, double want, double before) {
     e->count += want != 0;
 }
 
-/* Adding to what is there rounds, too; and rays that all graze the brick have nothing but small
- * weights: then noise with half the usual weights is the measure. */
+/* Adding to a number that is there rounds, too. If all rays only graze the brick, all weights are small; then the error
+ * is compared to noise with half the usual weights. */
 static bool within(const errors *e, double amplitude, const char *what, outcome *o) {
     const double bound = qb__accuracy_bound(QB_ACCURACY_HIGH), n = (double)e->count + 1e-9;
     const double noise = 0.05 * (double)e->taps * amplitude * amplitude;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Device variants of the projection: whole scans of every sort, forwards and back, each on each device found,
- * against the double-precision oracle; volumes in slabs and rays in blocks of views give the same bits. */
+/* Device variants of the projection: whole scans of all kinds, forward and adjoint, on each device found, compared to
+ * the double-precision oracle. Volumes in slabs and rays in blocks of views give the same bits. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "case_project_joseph_device.h"
@@ -25,7 +25,7 @@ typedef struct trial {
     qb_geometry geometry;
     qb_grid grid;
     int values[QB__PARAMETERS_MAX];
-    float *volume, *images; /* what goes in, forwards and back */
+    float *volume, *images; /* inputs of the forward projection and of the adjoint */
 } trial;
 
 static size_t log_uniform(rng *r, size_t low, size_t high) {
@@ -43,7 +43,7 @@ static void disturb(qb_geometry *g, rng *r, double turn, double shift) {
         }
 }
 
-/* As near as a source may come, which is where rays of all axes meet in a voxel: few voxels, some flat. */
+/* The source is as close as allowed: rays along all axes meet in one voxel. Few voxels, some of them flat. */
 static qb_status near_scan(trial *t, rng *r, size_t views, const double *angles, size_t rows, size_t columns) {
     double half = 0;
     t->grid = (qb_grid){.n = {1 + rng_below(r, 12), 1 + rng_below(r, 12), 1 + rng_below(r, 12)}};
@@ -55,8 +55,8 @@ static qb_status near_scan(trial *t, rng *r, size_t views, const double *angles,
                             rng_uniform(r, -0.2, 0.2) * wide, rng_uniform(r, -0.2, 0.2) * wide, &t->geometry);
 }
 
-/* Few slices and rays that each stay at one height, parallel or of a fan, to many or to few columns; with parallel rays, rows
- * between slices, beyond them, many to a slice. */
+/* Few slices, and rays that each stay at one height, parallel or of a fan; many columns or few. With parallel rays,
+ * rows also lie between slices, outside the volume, and many in one slice. */
 static void flat_scan(trial *t, rng *r, bool slow) {
     const size_t most = slow ? 60 : 200;
     const bool fan = rng_below(r, 2);
@@ -87,8 +87,8 @@ static void flat_scan(trial *t, rng *r, bool slow) {
                                       .grid = &t->grid};
 }
 
-/* Upright, bent, leaning, with rays along z; far pixels and near ones; all angles, and those where the axis
- * changes. */
+/* The detector is flat, curved or leaning; some rays run along z; pixels are large or small; angles are random, or
+ * those where the main axis of the rays changes. */
 static void random_scan(trial *t, rng *r, bool slow) {
     const size_t most = slow ? 40 : 110;
     const bool cone = rng_below(r, 3) > 0;
@@ -140,11 +140,11 @@ static float *noise(rng *r, size_t count) {
 
 typedef struct both {
     const trial *t;
-    double line, value; /* a ray's sum, and what goes back */
+    double line, value; /* the sum along a ray; the value that the adjoint spreads */
     double *lines, *back;
     size_t taps; /* of this ray */
-    /* Where all rays graze the volume there are but small weights: then noise with half the usual weights is the
-     * measure, for weights are rounded to parts of a voxel. Squared. */
+    /* Square of the noise to which errors are compared. If all rays only graze the volume, all weights are small; then
+     * noise with half the usual weights is taken, because weights are rounded relative to a voxel. */
     double lines_noise, back_noise;
 } both;
 
@@ -170,7 +170,7 @@ static void reference(both *b) {
     }
 }
 
-/* ---- what a device makes of it, in slabs of `slices` and blocks of `views` ---- */
+/* ---- results of a device, in slabs of `slices` and blocks of `views` ---- */
 
 typedef struct pass {
     size_t slices, views;
@@ -178,7 +178,7 @@ typedef struct pass {
     bool touched;
 } pass;
 
-/* Memory between margins that must stay as they are. */
+/* Memory between margins that must not change. */
 static qb_status guard(trial *t, size_t bytes, uint8_t fill, qb__memory **memory) {
     qb_status status;
     QB__TRY(qb__memory_create(t->device, bytes + MARGIN, memory));
@@ -204,7 +204,7 @@ typedef struct memories {
     size_t slab_bytes, rays_bytes;
 } memories;
 
-/* A whole volume's line integrals go straight to the images, those of slabs do not: the same bits. */
+/* Line integrals of a whole volume are written to the images directly, those of slabs are not: the same bits. */
 static qb_status forwards(trial *t, const pass *p, memories *m) {
     const size_t slice = t->grid.n[0] * t->grid.n[1], image = t->problem.rows * t->problem.columns;
     const bool direct = p->slices >= t->grid.n[2] && qb__joseph_is_direct(m->plan);
@@ -285,7 +285,7 @@ out:
     return status;
 }
 
-/* ---- the verdict ---- */
+/* ---- comparison ---- */
 
 static bool near(const float *got, const double *want, size_t count, double noise, qb_accuracy class, const char *what,
                  outcome *o) {
@@ -301,7 +301,8 @@ static bool near(const float *got, const double *want, size_t count, double nois
     norm = fmax(norm, noise);
     const double relative = sqrt(error / norm), peak = largest / sqrt(norm / seen);
     o->share_of_bound = fmax(o->share_of_bound, fmax(relative / bound, peak / (20 * bound)));
-    /* Of noise a texture's 8-bit weights leave 5e-3 on the mean, but 9e-3 where rays cross planes at the same fractions, as few may. */
+    /* On noise, a texture's 8-bit weights leave an error of 5e-3 on average, but 9e-3 if rays cross planes at the same
+     * fractions, as a few rays may. */
     const double scatter = 1 + 10 / sqrt(seen);
     if ((seen < 100 || relative <= bound * scatter) && peak <= 20 * bound) return true;
     snprintf(o->why.s, sizeof o->why.s, "%s: relative error %.3g, largest %.3g of the mean", what, relative, peak);
@@ -337,7 +338,7 @@ static bool verdict(trial *t, rng *r, outcome *o) {
     qb_status status = run_pass(t, &whole);
     if (status == QB_OK) status = run_pass(t, &part);
     if (status == QB_UNSUPPORTED && t->geometry.radius > 0) {
-        ok = true; /* only who has all records of a bent detector knows that its pixels are too many */
+        ok = true; /* that a curved detector has too many pixels is known only when all its records are made */
     } else if (status != QB_OK) {
         snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail());
     } else if (whole.touched || part.touched) {
@@ -363,7 +364,7 @@ static void add_problem(const trial *t, outcome *o) {
                               t->values[i]);
 }
 
-/* A set of parameters that the device takes, but for what is said against the problem: processors take few. */
+/* A set of parameters that the device takes, apart from reasons against the problem: processors take few. */
 static void choose_values(trial *t, rng *r, const qb__device_info *info) {
     const size_t combinations = qb__parameter_combinations(t->variant), from = rng_below(r, combinations);
     for (size_t i = 0; i < combinations; i++) {

@@ -4,7 +4,7 @@
 
 #include "kernelcheck.h"
 
-/* Of the CPU's kernels, and of the devices'; NULL where there are none. */
+/* Cases for the CPU's kernels, and for the devices'; NULL where there are none. */
 typedef struct operation_cases {
     const kernel_case *cpu, *devices;
 } operation_cases;

@@ -5,8 +5,8 @@
 enum { ROUNDS = 1 << 16, TRIES = 9, CHAINS = 12 };
 
 #if defined(__x86_64__)
-/* In assembly, so that no compiler takes any of it away: twelve independent chains hide the
- * latency, denormals and overflow cannot occur since all is zero. */
+/* In assembly, so that no compiler removes any of it. Twelve independent chains hide the latency. All numbers are zero,
+ * so there are neither denormals nor overflow. */
 #define TWELVE(X, reg)                                                                                                 \
     X(0, reg)                                                                                                          \
     X(1, reg)                                                                                                          \

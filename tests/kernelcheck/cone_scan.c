@@ -64,7 +64,7 @@ static void cross(const double a[3], const double b[3], double out[3]) {
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-/* Turns a and b in their common plane. */
+/* Rotates a and b in their common plane. */
 static void turn(double a[3], double b[3], double angle) {
     const double c = cos(angle), s = sin(angle);
     for (int i = 0; i < 3; i++) {
@@ -74,9 +74,8 @@ static void turn(double a[3], double b[3], double angle) {
     }
 }
 
-/* The detector's dual vectors du, dv (du.u = 1, du.v = 0) turn the point where a ray meets the
- * plane through `detector` into pixels; all is scaled so that w = 1 in the plane through the axis.
- */
+/* The detector's dual vectors du, dv (du.u = 1, du.v = 0) convert the point where a ray meets the plane through
+ * `detector` into pixels. The matrix is scaled so that w = 1 in the plane through the axis. */
 static void matrix_of(const double source[3], const double detector[3], const double u[3], const double v[3], double cu,
                       double cv, double sod, double world[12]) {
     double n[3], du[3], dv[3], back[3];
@@ -128,7 +127,7 @@ void cone_scan_place(cone_scan *s, const cone_setup *setup, rng *r) {
     }
 }
 
-/* What white noise of the same strength would give in this voxel, squared. */
+/* Square of the value that white noise of the same strength would give in this voxel. */
 static double expected2(const cone_scan *s, size_t x, size_t y, size_t z) {
     double sum = 0;
     const double at[4] = {(double)x, (double)y, (double)z, 1};
@@ -164,13 +163,14 @@ bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_b
         noise2 += expected;
         worst = fmax(worst, fabs(got - want) / sqrt(expected));
     }
-    /* Few samples may all be near a zero crossing or the border: then noise is the measure. */
+    /* A few samples may all lie near a zero crossing or the border. Then the error is compared to that of noise. */
     if (samples < 1000 || norm2 < 0.1 * noise2) norm2 = noise2;
-    /* The bound is about many voxels of many pixels of noise: few of them scatter, and so do the errors. */
+    /* The bound holds for many voxels from many pixels of noise. A few voxels scatter, and so do their errors. */
     const double pixels = (double)(s->problem.views * s->problem.rows * s->problem.columns);
     const double distinct = fmin((double)qb__smaller(samples, voxels), pixels) / (double)s->alike;
     const double slack = distinct < 1000 ? 1 + 10 / sqrt(2 * distinct) : 1;
-    /* A texture's 8-bit weights err by as much for all voxels of a slice that lie at the same fraction between two rows. */
+    /* A texture's 8-bit weights have the same error for all voxels of a slice that lie at the same fraction between two
+     * rows. */
     const double rows = accuracy == QB_ACCURACY_FAST && b->z1 - b->z0 < 4 ? 1.5 : 1;
     const double bound = rows * slack * qb__accuracy_bound(accuracy), relative = sqrt(error2 / norm2);
     o->share_of_bound = fmax(relative / bound, worst / (20 * bound));

@@ -12,7 +12,7 @@ static size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 guarded guarded_new(size_t bytes) {
     guarded g = {NULL, bytes};
     const size_t all = rounded(bytes) + 2 * MARGIN;
-    /* Large blocks as the library has them: in large pages, where the system grants them. */
+    /* Large blocks are allocated as in the library: in large pages, if the system has them. */
     const size_t align = bytes >= (size_t)64 << 20 ? HUGE_PAGE : 64;
     unsigned char *p = aligned_alloc(align, (all + align - 1) / align * align);
     if (p && align == HUGE_PAGE) madvise(p, all, MADV_HUGEPAGE);
@@ -21,7 +21,7 @@ guarded guarded_new(size_t bytes) {
         exit(2);
     }
     memset(p, CANARY, MARGIN);
-    memset(p + MARGIN, 0xff, bytes); /* NaN as float and as half */
+    memset(p + MARGIN, 0xff, bytes); /* NaN as float and as half float */
     memset(p + MARGIN + bytes, CANARY, rounded(bytes) - bytes + MARGIN);
     g.data = p + MARGIN;
     return g;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every kernel variant that this machine can run, against its double-precision oracle on random
- * legal problems; with --bench, its speed on the same kind of problem. */
+/* Compares every kernel variant that this machine can run to its double-precision oracle on random legal problems; with
+ * --bench, measures its speed on problems of the same kind. */
 #include "cases.h"
 #include "cpu/features.h"
 #include "planner/variants.h"
@@ -22,10 +22,10 @@ static struct {
     pthread_mutex_t lock;
     size_t next;
     size_t failures[JOBS_MAX];
-    double share[JOBS_MAX]; /* the largest error of each job, as a part of its bound */
+    double share[JOBS_MAX]; /* largest error of each job, as a fraction of its bound */
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Rows for devices that no case is about, where no device shows them. */
+/* Lists rows for devices that have no case, if no device shows them. */
 static size_t unheard_of(void) {
     size_t orphans = 0;
     for (int n = 0; n < QB__OPERATIONS; n++) {
@@ -37,7 +37,7 @@ static size_t unheard_of(void) {
     return orphans;
 }
 
-/* Any of the words, commas between them. */
+/* True if the name contains any of the words, which commas separate. */
 static bool has_one(const char *id, const char *words) {
     for (const char *end; *words; words = end + (*end == ',')) {
         end = words + strcspn(words, ",");
@@ -48,7 +48,7 @@ static bool has_one(const char *id, const char *words) {
     return false;
 }
 
-/* `make test` (QB_SLOW) checks one of every four variants of devices, which the seed draws: to compile all of them takes
+/* `make test` (QB_SLOW) checks one of every four device variants, chosen by the seed: compiling all of them takes
  * minutes. */
 static bool is_drawn(const subject *s, size_t index) {
     enum { SHARE = 4 };
@@ -56,7 +56,7 @@ static bool is_drawn(const subject *s, size_t index) {
     return !slow || !*slow || !s->device || (index + opt.seed) % SHARE == 0;
 }
 
-/* What is to run; the number of variants without a case. */
+/* Collects what is to run; returns the number of variants without a case. */
 static size_t collect(const char *filter, bool list) {
     size_t orphans = unheard_of(), count, index = 0;
     const subject *passed = NULL;
@@ -132,7 +132,7 @@ static size_t check_all(void) {
     return failed;
 }
 
-/* JSON has no infinity: what there is nothing to compare with is null. */
+/* JSON has no infinity: a number without anything to compare with is null. */
 static const char *number(double value, const char *format, char out[32]) {
     snprintf(out, 32, isfinite(value) ? format : "null", value);
     return out;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* A counter through a finaliser: every seed starts a stream of its own. */
+/* A counter and a finaliser: every seed starts another stream. */
 uint64_t rng_bits(rng *r) { return qb__mix64(r->state += UINT64_C(0x9e3779b97f4a7c15)); }
 
 double rng_uniform(rng *r, double low, double high) {

@@ -71,7 +71,7 @@ void scan_aim(rng *r, scan *s) {
         if (kind == 1) t = even + rng_uniform(r, 0.0, pi / (double)views);
         if (kind == 2) t = rng_uniform(r, -7.0, 7.0);
         double c = cos(t), d = sin(t);
-        if (kind == 3) { /* along the axes exactly, where coordinates fall on columns and ties */
+        if (kind == 3) { /* exactly along the axes, where coordinates lie on columns or half way between two */
             c = (double)((v + 1) % 2 * (1 - v % 4));
             d = (double)(v % 2 * (2 - v % 4));
         }
@@ -82,8 +82,8 @@ void scan_aim(rng *r, scan *s) {
     }
 }
 
-/* The mean square error of n pixels is that of V views, each with the roundings of c columns: it scatters as that of
- * V^2 / sum(1 / c) independent errors. A view along an axis has one column for all pixels of a line. */
+/* The mean square error of n pixels is that of V views, each with rounding errors of c columns. It scatters like that
+ * of V^2 / sum(1 / c) independent errors. A view along an axis has one column for all pixels of a line. */
 size_t scan_independent(const scan *s, size_t nx, size_t ny) {
     const size_t views = s->problem.views;
     double shared = 0;
@@ -103,9 +103,9 @@ void errors_add(errors *e, double got, double want) {
 
 bool errors_within(const errors *e, qb_accuracy accuracy, outcome *o) {
     if (e->error2 == 0) return true;
-    /* Voxels that no view reaches tell nothing. The bound is about many voxels of noise: few may
-     * all lie near a zero crossing or beyond the detector's edge, where the values are small and
-     * the weights' errors are not, and their error scatters. */
+    /* Voxels that no view reaches show nothing. The bound holds for many voxels of noise. A few voxels may all lie near
+     * a zero crossing or beyond the detector's edge, where the values are small but the errors of the weights are not;
+     * then the error scatters. */
     const double reached = (double)e->distinct * (double)e->seen / (double)e->samples;
     const double n = fmax(1.0, fmin((double)e->seen, reached));
     double rms = sqrt(e->norm2 / fmax(1.0, (double)e->seen)), slack = 1.0;

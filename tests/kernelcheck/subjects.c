@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What there is to check: the planner's table, here and on each device found. */
+/* The kernels to check: the planner's table, on this computer and on each device found. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static struct {
     size_t count;
 } all;
 
-/* Some plain problem can be done with some parameters. */
+/* True if some plain problem can be computed with some parameters. */
 static bool can(const qb__variant *row, const qb__device_info *info, const void *usual) {
     int values[QB__PARAMETERS_MAX];
     if (!(row->apis & (unsigned)info->api)) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Random cases. They begin at QB_SEED, else at the clock, and what they began at is printed: a failure
- * comes back with it. With QB_QUICK=1 a tenth of the trials. */
+/* Random cases. The seed is QB_SEED, or else the clock. It is printed, so that a failure can be repeated. With
+ * QB_QUICK=1 a tenth of the trials are made. */
 #ifndef QB_TESTS_DICE_H
 #define QB_TESTS_DICE_H
 
@@ -28,7 +28,7 @@ static int throw_dice(void **state) {
 
 static inline double uniform(double low, double high) { return low + (high - low) * qb__random_unit(&dice); }
 
-/* So many, at least one. */
+/* The number of trials, at least one. */
 static inline size_t trials(size_t many) {
     const char *quick = getenv("QB_QUICK");
     return quick && *quick == '1' && many > 10 ? many / 10 : many;

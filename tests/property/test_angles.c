@@ -12,7 +12,7 @@ static void check_close(double a, double b, double tolerance) {
     if (!(fabs(a - b) <= tolerance)) fail_msg("%.17g is not %.17g within %g", a, b, tolerance);
 }
 
-/* Jittered steps over one to five half turns, now and then with a hole. */
+/* Angles with jittered steps over one to five half turns, sometimes with a gap. */
 static size_t throw_angles(void) {
     size_t n = 4 + (size_t)(qb__random_unit(&dice) * (MOST - 4));
     double span = PI * (0.5 + 4.5 * qb__random_unit(&dice)), jitter = qb__random_unit(&dice);
@@ -38,7 +38,7 @@ static void weights_never_exceed_the_half_turn(void **state) {
     }
 }
 
-/* Half turns and the order of views are of no account. */
+/* Adding half turns and changing the order of the views does not change the weights. */
 static void half_turns_and_order_do_not_matter(void **state) {
     (void)state;
     for (size_t i = trials(CASES); i > 0; i--) {
@@ -52,8 +52,8 @@ static void half_turns_and_order_do_not_matter(void **state) {
     }
 }
 
-/* Every view twice: each pair weighs what the one did. Steps of at least a tenth, so that no two
- * directions are near enough to be one. */
+/* Every view twice: the weights of each pair add up to that of the single view. Steps are at least a tenth, so that no
+ * two directions are close enough to count as one. */
 static void doubling_every_view_halves_weights(void **state) {
     (void)state;
     for (size_t i = trials(CASES); i > 0; i--) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows that a slab needs, against projecting every voxel of it. */
+/* The detector rows that a slab needs, compared to a projection of every voxel of it. */
 #include "dice.h"
 
 #include "geometry/grid.h"
@@ -54,10 +54,10 @@ static void check_slab(const qb_geometry *geometry, const qb_grid *grid, const q
     double low, high, last = (double)geometry->rows;
     brute_force(geometry, grid, matrices, z0, z1, &low, &high);
     qb__rows rows = rows_of(geometry, grid, matrices, z0, z1);
-    /* What bilinear interpolation reads of the detector is there ... */
+    /* All rows that bilinear interpolation reads are there ... */
     for (double row = fmax(0, floor(low)); row <= fmin(last - 1, floor(high) + 1); row++)
         assert_true(row >= (double)rows.first && row < (double)rows.end);
-    /* ... and hardly anything else. */
+    /* ... and hardly any others. */
     assert_true(rows.first <= rows.end && rows.end <= geometry->rows);
     if (rows.first < rows.end) {
         assert_true((double)rows.first >= fmax(0, floor(low) - 1));
@@ -86,8 +86,8 @@ static void slabs_get_their_rows(void **state) {
     assert_true(done > count / 2);
 }
 
-/* Slabs cover all slices once, none is thicker than asked, and a multiple of a layer cuts no layer.
- */
+/* The slabs cover each slice once, and none is thicker than asked. If the thickness is a multiple of a layer, no layer
+ * is cut. */
 static void slabs_keep_layers_whole(void **state) {
     (void)state;
     const int count = (int)trials(3000);

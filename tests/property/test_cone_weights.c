@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The redundancy weights of a ray and its opposite make 1, where views are missing those of all views together,
- * and with all weights a fan-beam inversion, summed here as the formula has it, finds the values of a round object. */
+/* The redundancy weights of a ray and its opposite add up to 1; where views are missing, those of all views together
+ * do. A fan-beam inversion with these weights, summed here from the formula, finds the values of a round object. */
 #include "dice.h"
 
 #include "geometry/cone_weights.h"
@@ -10,7 +10,7 @@ static const double pi = 3.14159265358979323846;
 
 enum { COLUMNS = 301, MOST = 1000 };
 
-/* views over `degrees`, 400 mm and 700 mm, 0.8 mm pixels: a fan of 9.7 degrees to each side. */
+/* Views over `degrees`, 400 mm and 700 mm, 0.8 mm pixels: a fan of 9.7 degrees to each side. */
 static qb_geometry scan(size_t views, double degrees, double first, double offset) {
     double angles[MOST];
     qb_geometry geometry;
@@ -44,7 +44,7 @@ static void opposite_rays_make_one(const qb_geometry *geometry, qb_redundancy ki
 
 static void short_scans(void **state) {
     (void)state;
-    /* 180 + fan is 199.5 degrees. */
+    /* 180 degrees and the fan are 199.5 degrees. */
     const double spans[] = {200, 215, 250, 300, 350};
     for (size_t i = 0; i < 5; i++) {
         qb_geometry geometry = scan(400, spans[i], uniform(-400, 400), 0);
@@ -63,7 +63,7 @@ static void offset_detectors(void **state) {
     }
 }
 
-/* Of half a turn, a little less or a little more: angles are rounded. */
+/* Half a turn, a little less or a little more: angles are rounded. */
 static void no_weight_jumps(void **state) {
     (void)state;
     enum { VIEWS = 180 };
@@ -144,7 +144,7 @@ static qb_geometry in_ranges(const range *ranges, size_t count, double offset) {
     return geometry;
 }
 
-/* Runs of views, steps and gaps of any size. */
+/* Random runs of views, steps and gaps. */
 static qb_geometry with_gaps(double offset) {
     double angles[MOST];
     size_t n = 0;
@@ -159,7 +159,8 @@ static qb_geometry with_gaps(double offset) {
     return geometry;
 }
 
-/* Whatever is missing, unless the angle is limited, of each pair of rays the weights of all views sum to one full turn; so a round object has its value. */
+/* Whatever is missing, unless the angle is limited: for each pair of rays, the weights of all views add up to one full
+ * turn, so a round object has its value. */
 static void weights_sum_to_the_turn(void **state) {
     enum { RAYS = 20 };
     (void)state;
@@ -194,7 +195,8 @@ static void weights_sum_to_the_turn(void **state) {
     if (trials(200) == 200) assert_true(gapped > 200 / 3 && open > 0); /* a few trials may have none */
 }
 
-/* Of rays through the axis the opposite is half a turn away: what neither measured, counted in steps of a thousandth of a degree. */
+/* For rays through the axis, the opposite ray is half a turn away. Counts what neither of the two measured, in steps of
+ * a thousandth of a degree. */
 static void missing_rays_are_counted(void **state) {
     (void)state;
     const range gated[] = {{0, 18, 0.6},    {36, 54, 0.6},   {72, 90, 0.6},   {108, 126, 0.6}, {144, 162, 0.6},
@@ -206,7 +208,7 @@ static void missing_rays_are_counted(void **state) {
     assert_true(weights.gaps == 10 && fabs(weights.missing * 180 / pi - 18) < 1e-6);
     for (int k = -50; k <= 50; k++)
         for (double t = 0.0005; t < 360; t += 0.05, all++) {
-            /* A view stands for 0.3 degrees to both sides. */
+            /* A view covers 0.3 degrees to both sides. */
             const double opposite = t + 180 + 2 * k / 50.0 * fmin(-weights.gamma_low, weights.gamma_high) * 180 / pi;
             count += fmod(t + 0.3, 36) >= 18 && fmod(opposite + 360.3, 36) >= 18;
         }
@@ -217,7 +219,7 @@ static void missing_rays_are_counted(void **state) {
 
 /* ---- inversion ---- */
 
-/* 1 - r^2 / 30^2 around (12, -7), which has no edge to ring: its integral along a ray. */
+/* 1 - r^2 / 30^2 around (12, -7), which has no edge that would ring: its integral along a ray. */
 static double integral(const qb_view *view, double column) {
     double d[2], s[2] = {view->source[0] - 12, view->source[1] + 7};
     for (int j = 0; j < 2; j++) d[j] = view->detector[j] + column * view->u[j] - view->source[j];
@@ -225,7 +227,7 @@ static double integral(const qb_view *view, double column) {
     return away * away < 900 ? 4.0 / 3 / 900 * pow(900 - away * away, 1.5) : 0;
 }
 
-/* The band-limited ramp, at one column. */
+/* The band-limited ramp filter, at one column. */
 static double filtered(const float *samples, int column, double pitch) {
     double sum = column >= 0 && column < COLUMNS ? 0.25 * samples[column] : 0;
     for (int k = 0; k < COLUMNS; k++) {
@@ -273,7 +275,7 @@ static void finds_within(const char *what, qb_geometry geometry, double error) {
 
 static void finds_the_object(const char *what, qb_geometry geometry) { finds_within(what, geometry, 1e-3); }
 
-/* Turned about z through its middle, as by sources that are off the detector's normal. */
+/* A detector rotated about z through its middle, as if the source were off the detector's normal. */
 static void slant(qb_geometry *geometry, double angle) {
     double c = cos(angle), s = sin(angle), half = 0.5 * (COLUMNS - 1);
     for (size_t i = 0; i < geometry->views; i++) {
@@ -320,7 +322,8 @@ static void inversions(void **state) {
     finds_the_object("distance that varies", moved);
 }
 
-/* Opposite rays make up for all that is missing, but for the last two, whose gaps the views beside them fill. */
+/* Opposite rays replace all that is missing, except in the last two cases, whose gaps are filled by the views next to
+ * them. */
 static void inversions_with_gaps(void **state) {
     (void)state;
     const range dense[] = {{0, 180, 0.5}, {180, 360, 2}}, short_scan[] = {{0, 110, 0.5}, {110, 220, 1.5}};

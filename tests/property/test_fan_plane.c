@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of a cone that are fans: those of which every ray stays within half a slice of its own, and no others; what is flat
- * sees the plane as the cone does. */
+/* Rows of a cone beam that are fans: those whose rays all stay within half a slice of their own slice, and no others. A
+ * flat object looks the same in the plane as in the cone. */
 #include <string.h>
 
 #include "dice.h"
@@ -31,7 +31,8 @@ static scene make(void) {
     return s;
 }
 
-/* How far rays of a row come from where they pass the axis, in rows as they appear there: by the circle's own formulas. */
+/* How far the rays of a row deviate from their height at the axis, in rows as they appear there: by the formulas of a
+ * circle. */
 static double strays(const scene *s, size_t row) {
     const double up = ((double)row - ((double)s->geometry.rows - 1) / 2) * s->pixel + s->offset_v; /* on the detector */
     const double step = s->pixel / s->magnification;
@@ -42,7 +43,7 @@ static double strays(const scene *s, size_t row) {
         const double level = hypot(u, sdd), closest = s->sod * sdd / level, past = s->sod * fabs(u) / level;
         if (past >= s->radius) continue;
         const double half = sqrt(s->radius * s->radius - past * past), climb = fabs(up) / level;
-        /* Where a ray passes the axis obliquely it is not where the middle one passes it. */
+        /* A ray that passes the axis obliquely crosses it at another height than the middle ray. */
         most = fmax(most, fabs(up * closest / level - up / s->magnification) + climb * half);
     }
     return most / step;
@@ -57,7 +58,7 @@ static void rows_that_stay_in_their_slices_are_fans(void **state) {
         qb__fan_plane plane;
         for (size_t row = s.row0; row < s.row1; row++) most = fmax(most, strays(&s, row));
         const qb_status status = qb__fan_plane_create(&s.geometry, s.row0, s.row1, s.radius, &plane);
-        looked = fabs(most - 0.5); /* between the columns that are looked at a ray may come a little farther */
+        looked = fabs(most - 0.5); /* between the columns that are checked, a ray may deviate a little more */
         if (looked > 0.03 && (status == QB_OK) != (most < 0.5))
             fail_msg("rows %zu to %zu of %zu come %g slices away: %s", s.row0, s.row1, s.geometry.rows, most,
                      status ? qb_detail() : "a fan");
@@ -76,7 +77,7 @@ static void rows_that_stay_in_their_slices_are_fans(void **state) {
     assert_true(fans > 0 && cones > 0);
 }
 
-/* Also of views that stand anywhere and lean a little. */
+/* Also for views at random places that lean a little. */
 static void the_plane_is_seen_as_by_the_cone(void **state) {
     (void)state;
     for (size_t trial = 0; trial < trials(300); trial++) {
@@ -107,7 +108,8 @@ static void the_plane_is_seen_as_by_the_cone(void **state) {
     }
 }
 
-/* Rows of a leaning detector do not see a column at one place; a helix leaves the plane; rays of a parallel beam do not meet. */
+/* Rows of a leaning detector do not see a column at one place, a helix leaves the plane, and rays of a parallel beam do
+ * not meet. */
 static void what_is_no_fan_is_refused(void **state) {
     (void)state;
     double angles[VIEWS] = {0, 1, 2, 3, 4};
@@ -126,7 +128,7 @@ static void what_is_no_fan_is_refused(void **state) {
     assert_non_null(strstr(qb_detail(), "rays of row 1"));
     qb_geometry_destroy(&g);
     assert_int_equal(qb_geometry_cone(VIEWS, angles, 1, 40, 0.5, 0.5, 500, 900, 3, 0, &g), QB_OK);
-    g.radius = 900; /* about the source, wherever its middle is */
+    g.radius = 900; /* about the source, wherever the detector's middle is */
     assert_int_equal(qb__fan_plane_create(&g, 0, 1, 8, &plane), QB_OK);
     assert_true(plane.flat.radius == 900);
     qb__fan_plane_destroy(&plane);

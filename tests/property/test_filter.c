@@ -70,7 +70,7 @@ static void linear(void **state) {
     }
 }
 
-/* Between zeros, a pattern moved by some columns comes out moved by as many. */
+/* A pattern between zeros that is moved by some columns is filtered to the same result, moved by as many. */
 static void shift_invariant(void **state) {
     (void)state;
     const size_t cases = trials(CASES);
@@ -88,14 +88,14 @@ static void shift_invariant(void **state) {
     }
 }
 
-/* The filter is symmetric: a mirrored row comes out mirrored. */
+/* The filter is symmetric: a mirrored row gives the mirrored result. */
 static void mirror_symmetric(void **state) {
     (void)state;
     const size_t cases = trials(CASES);
     for (unsigned seed = 1; seed <= cases; seed++) {
         random_case c = draw(seed * 13, seed % 2 ? QB_PAD_ZERO : QB_PAD_EDGE);
         size_t n = c.columns;
-        c.a[0] = c.a[n - 1]; /* no seam, which padding that is longer by one on one side would move */
+        c.a[0] = c.a[n - 1]; /* no step at the seam, which padding that is longer by one on one side would move */
         for (size_t i = 0; i < n; i++) c.b[i] = c.a[n - 1 - i];
         apply(&c, c.a, 1);
         apply(&c, c.b, 1);
@@ -105,9 +105,9 @@ static void mirror_symmetric(void **state) {
     }
 }
 
-/* A constant row between zeros: column c keeps what the taps beyond its ends do not take away,
+/* A constant row between zeros: column c keeps what the taps beyond its ends do not remove,
  *   1/4 - sum over odd n <= c of 1/(pi n)^2 - the same over odd n <= columns - 1 - c;
- * and in the middle of a wide one that is about 2/(pi^2 columns): nearly, but not, nothing. */
+ * in the middle of a wide row that is about 2/(pi^2 columns): nearly nothing, but not 0. */
 static void constants_come_back_right(void **state) {
     (void)state;
     static const size_t widths[] = {16, 101, 512, 2000, 5000};
@@ -135,7 +135,7 @@ static void constants_come_back_right(void **state) {
     }
 }
 
-/* However the rows are cut into calls, their bits are the same. */
+/* However the rows are divided into calls, the bits are the same. */
 static void any_chunking(void **state) {
     (void)state;
     enum { ROWS = 9 };

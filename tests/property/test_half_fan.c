@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Full turns about an axis to one side: what a column and its mirror image count for makes 1. */
+/* Full turns about an axis near one side: the weights of a column and its mirror image add up to 1. */
 #include "dice.h"
 
 #include "geometry/half_fan.h"
@@ -7,7 +7,7 @@
 enum { MOST = 400 };
 static const double pi = 3.14159265358979323846;
 
-/* Axes on columns and half way between two, so that mirror images are columns, too. */
+/* The axis lies on a column or half way between two, so that mirror images are columns, too. */
 static void shares_make_one(void **state) {
     (void)state;
     const size_t count = trials(2000);
@@ -68,7 +68,7 @@ static void full_turns_are_told(void **state) {
         assert_ok(qb__turns_fully(views, radians, &full, NULL));
         if (full != scans[i].full) fail_msg("%zu views over %g degrees", views, scans[i].degrees);
     }
-    /* At random: the largest of 600 gaps is some degrees. */
+    /* Random angles: the largest of 600 gaps is some degrees. */
     double radians[600];
     bool full;
     for (size_t v = 0; v < 600; v++) radians[v] = uniform(0, 2 * pi);

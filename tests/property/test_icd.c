@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Iterative coordinate descent: shadows of voxels against the exact integral, the descent of many
- * slices against one voxel at a time in double, the cost that only falls, and bits that depend on
- * nothing that they should not. */
+/* Iterative coordinate descent: footprints of voxels compared to the exact integral, the descent of many slices
+ * compared to single voxels in double, a cost that only falls, and bits that do not depend on threads, lanes or
+ * registers. */
 #include "base/memory.h"
 #include "cpu/features.h"
 #include "dice.h"
@@ -26,7 +26,7 @@ static scene make(const qb__icd_variant *variant, size_t slices, double voxel) {
     scene s = {.grid = {{NX, NY, slices}, {voxel, voxel, 1}, {0.3, -0.2, 0}}, .slices = slices};
     double angles[VIEWS];
     qb__random random = qb__random_stream(dice_seed, slices);
-    for (int v = 0; v < VIEWS; v++) angles[v] = M_PI * v / VIEWS; /* 0: straight on */
+    for (int v = 0; v < VIEWS; v++) angles[v] = M_PI * v / VIEWS; /* view 0 looks along an axis */
     assert_int_equal(qb_geometry_parallel(VIEWS, angles, slices, COLUMNS, 1, 13.4, &s.geometry), QB_OK);
     assert_int_equal(qb__system_matrix_create(&s.geometry, &s.grid, 1, variant, &s.matrix), QB_OK);
     s.settings = (qb__icd_settings){.prior = {1.2, 2, 1, 0.2 * water, 0.15, 0.06, 0.08},
@@ -63,7 +63,7 @@ static const qb__icd_variant *best(void) {
     return rows;
 }
 
-/* All slices as the stack leaves them, [slice][NY][NX]. */
+/* All slices of the stack after the descent, [slice][NY][NX]. */
 typedef struct outcome {
     float *x;
     qb__icd_trace trace[10 * EQUITS + 16];
@@ -90,7 +90,7 @@ static outcome descend(scene *s, qb_mbir_matrix kind, int threads) {
     return o;
 }
 
-/* Where somebody says stop, no voxel is visited any more: a turn through a large slice takes long. */
+/* After a request to stop, no voxel is updated any more: a turn through a large slice takes long. */
 static void stopped_at_once(void **state) {
     (void)state;
     scene s = make(best(), 1, 1);
@@ -114,7 +114,7 @@ static void stopped_at_once(void **state) {
     unmake(&s);
 }
 
-/* ---- shadows ---- */
+/* ---- footprints ---- */
 
 static void columns_are_exact(void **state) {
     (void)state;
@@ -157,7 +157,7 @@ static void columns_are_exact(void **state) {
 
 /* ---- the descent ---- */
 
-/* The oracle's image of the same cost, voxels of all slices in random order. */
+/* The oracle's image with the same cost; voxels of all slices in random order. */
 static double *converge(scene *s, int turns, double *cost) {
     uint8_t *inside = calloc((NX + 2) * (NY + 2), 1);
     uint32_t *order = calloc(NX * NY * s->slices, sizeof *order);
@@ -202,7 +202,7 @@ static double *converge(scene *s, int turns, double *cost) {
         for (size_t i = 0; i < count; i++)
             qb__icd_reference_update(&oracle, order[i] / image, (uint32_t)(order[i] % image));
         const double now = qb__icd_reference_cost(&oracle);
-        assert_true(now <= before * (1 + 1e-12)); /* Algorithm 1 only falls */
+        assert_true(now <= before * (1 + 1e-12)); /* the cost of Algorithm 1 only falls */
         before = now;
     }
     *cost = before;
@@ -245,7 +245,8 @@ static void many_slices_come_to_what_one_voxel_at_a_time_comes_to(void **state) 
 
 /* ---- the proximal map ---- */
 
-/* A slice's normal equations, densely: left x = right, of voxels that may change, `place` of each in the image. */
+/* The dense normal equations of a slice: left x = right, for voxels that may change; `place` is the place of each in
+ * the image. */
 typedef struct normal {
     size_t count, place[NX * NY];
     double left[NX * NY][NX * NY], right[NX * NY];
@@ -258,7 +259,7 @@ static void list_voxels(const scene *s, normal *n) {
     }
 }
 
-static double entries[VIEWS * COLUMNS][NX * NY]; /* of the matrix, exactly: [ray][voxel] of `place` */
+static double entries[VIEWS * COLUMNS][NX * NY]; /* of the exact matrix: [ray][voxel] of `place` */
 
 static void gather(const scene *s, size_t slice, normal *n) {
     const double sigma2 = s->settings.sigma_y * s->settings.sigma_y;
@@ -291,7 +292,7 @@ static void list_entries(const scene *s) {
                                                     (double)(n.place[j] / NX), (double)(i % COLUMNS));
 }
 
-/* By elimination: symmetric and positive, no pivots are needed. right becomes x. */
+/* Elimination: the matrix is symmetric and positive, so no pivots are needed. `right` becomes x. */
 static void eliminate(normal *n) {
     double *x = n->right;
     for (size_t j = 0; j < n->count; j++)
@@ -306,7 +307,8 @@ static void eliminate(normal *n) {
     }
 }
 
-/* Of no constraint the solution; above zero where the slope is none, or where zero holds what would fall. */
+/* Without a constraint, x is the solution. With it, the slope is zero where x is above zero, and x is zero where it
+ * would fall. */
 static void check_map(scene *s, const char *what) {
     static normal n;
     outcome o = descend(s, QB_MATRIX_FLY, 2);
@@ -367,7 +369,7 @@ static void the_proximal_map_is_that_of_the_normal_equations(void **state) {
     unmake(&s);
 }
 
-/* The lanes' place, the threads, the width of registers: the same bits. */
+/* Neither the place of a slice among the lanes, nor the threads, nor the width of registers changes the bits. */
 static void bits_depend_on_nothing_else(void **state) {
     (void)state;
     size_t count;
@@ -406,7 +408,7 @@ static void a_kept_matrix_gives_the_same(void **state) {
     for (int i = 0; i < 3; i++) free(of[i].x);
 }
 
-/* Zeros among zeros are left out, and it stops where nothing changes. */
+/* Zeros among zeros are skipped, and the descent stops where nothing changes. */
 static void empty_voxels_cost_nothing(void **state) {
     (void)state;
     scene s = make(best(), 2, 1);
@@ -425,7 +427,7 @@ static void empty_voxels_cost_nothing(void **state) {
     unmake(&s);
 }
 
-/* Zeros among zeros that must rise do so: from wherever it begins, a descent comes to the same image. */
+/* Zeros among zeros that must rise do so: from any start, the descent comes to the same image. */
 static void no_voxel_is_left_behind(void **state) {
     (void)state;
     scene s = make(best(), 2, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Coordinate descent SuperVoxel by SuperVoxel: images of one voxel at a time in double, a cost that falls turn over
- * turn though many SuperVoxels move together, and bits that depend neither on threads nor on the slices beside. */
+/* Coordinate descent SuperVoxel by SuperVoxel: the images of single voxels in double, a cost that falls in every turn
+ * although many SuperVoxels are updated together, and bits that depend neither on threads nor on neighbouring
+ * slices. */
 #include "base/memory.h"
 #include "cpu/features.h"
 #include "dice.h"
@@ -22,13 +23,14 @@ typedef struct scene {
 
 static size_t data_of(const scene *s) { return s->views * s->slices * s->columns; }
 
-/* A disc of a third of the grid's width, noise, some rays that do not count. */
+/* A disc with a third of the grid's width, noise, and some rays that do not count. */
 static scene make(const qb__icd_variant *variant, scene s, double voxel) {
     const double middle = ((double)s.columns - 1) / 2 + 0.4, radius = (double)s.nx * voxel / 3;
     double *angles = calloc(s.views, sizeof *angles);
     qb__random random = qb__random_stream(dice_seed, s.slices);
     s.grid = (qb_grid){{s.nx, s.ny, s.slices}, {voxel, voxel, 1}, {0.3, -0.2, 0}};
-    for (size_t v = 0; v < s.views; v++) angles[v] = M_PI * (double)v / (double)s.views; /* 0: straight on */
+    /* view 0 looks along an axis */
+    for (size_t v = 0; v < s.views; v++) angles[v] = M_PI * (double)v / (double)s.views;
     assert_int_equal(qb_geometry_parallel(s.views, angles, s.slices, s.columns, 1, middle, &s.geometry), QB_OK);
     assert_int_equal(qb__system_matrix_create(&s.geometry, &s.grid, 1, variant, &s.matrix), QB_OK);
     free(angles);
@@ -53,7 +55,7 @@ static scene make(const qb__icd_variant *variant, scene s, double voxel) {
 }
 
 static const scene small = {.nx = 18, .ny = 15, .views = 21, .columns = 27, .slices = 1};
-/* Sixteen SuperVoxels at a time; four where time is short. */
+/* Sixteen SuperVoxels at a time; four in quick runs. */
 static scene large(void) {
     const size_t n = trials(16) == 16 ? 448 : 224;
     return (scene){.nx = n, .ny = n, .views = 7, .columns = n + 12, .slices = 1};
@@ -103,9 +105,9 @@ static outcome descend(scene *s, int threads) {
     return o;
 }
 
-/* ---- against the oracle ---- */
+/* ---- comparison to the oracle ---- */
 
-/* Its image of a slice, [(ny + 2)][nx + 2], and cost. */
+/* The oracle's image of a slice, [(ny + 2)][nx + 2], and its cost. */
 static double *converge(const scene *s, double *cost) {
     const size_t image = (s->nx + 2) * (s->ny + 2), data = data_of(s);
     uint8_t *inside = calloc(image, 1);
@@ -191,8 +193,8 @@ static void supervoxels_come_to_what_one_voxel_at_a_time_comes_to(void **state) 
 
 /* ---- many at a time ---- */
 
-/* As soon as slices in vectors, but for twice the equits; and what is left of the errors is what the image leaves: who
- * starts with it finds the same cost. */
+/* Converges like slices in vectors, in at most twice as many equits. The residual after the descent is that of the
+ * image: a start with that image has the same cost. */
 static void many_at_a_time_lower_the_cost_together(void **state) {
     (void)state;
     scene s = make(best(), large(), 1);
@@ -214,7 +216,7 @@ static void many_at_a_time_lower_the_cost_together(void **state) {
     unmake(&s);
 }
 
-/* Threads, the width of registers: the same bits. */
+/* Neither threads nor the width of registers changes the bits. */
 static void check_bits(const float *toward) {
     size_t count;
     const qb__icd_variant *rows = qb__icd_variants(&count);
@@ -267,11 +269,11 @@ static void a_slice_is_what_it_is_alone(void **state) {
     unmake(&s), unmake(&three);
 }
 
-/* ---- taken up again ---- */
+/* ---- continued runs ---- */
 
 typedef struct kept {
     char *bytes;
-    size_t count, at, turns; /* turns after which it is kept */
+    size_t count, at, turns; /* number of turns after which the state is kept */
     bool into;
 } kept;
 
@@ -295,7 +297,7 @@ static bool enough(void *self, const qb__icd_stack *stack, const qb__icd_trace *
     return --((kept *)self)->turns == 0;
 }
 
-/* What was kept after a few turns goes on to the same bits: which SuperVoxels moved most is part of it. */
+/* A state kept after a few turns continues with the same bits. Which SuperVoxels changed most is part of it. */
 static void what_was_kept_goes_on(void **state) {
     (void)state;
     scene s = make(best(), (scene){.nx = 70, .ny = 66, .views = 9, .columns = 72, .slices = 2}, 1);
@@ -325,7 +327,8 @@ static void what_was_kept_goes_on(void **state) {
     unmake(&s);
 }
 
-/* Zeros among zeros are left out, and it stops where nothing changes; turns of the rest are no shorter for that. */
+/* Zeros among zeros are skipped, and the descent stops where nothing changes. Turns through the other voxels do not
+ * become shorter. */
 static void empty_voxels_cost_nothing(void **state) {
     (void)state;
     scene s = make(best(), small, 1);
@@ -343,7 +346,7 @@ static void empty_voxels_cost_nothing(void **state) {
     unmake(&s);
 }
 
-/* Few, and on their own. */
+/* Few slices that are independent of each other. */
 static void only_few_slices_are_taken_one_by_one(void **state) {
     (void)state;
     qb__icd_settings settings = {.prior.interslice = 0.1};

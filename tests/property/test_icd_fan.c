@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Coordinate descent of a fan beam: entries of the system matrix against chords through a square, averaged over a column;
- * the kernels' against those; both ways to descend against one voxel at a time in double. */
+/* Coordinate descent of a fan beam: entries of the system matrix compared to chords through a square, averaged over a
+ * column; the kernels' entries compared to those; both kinds of descent compared to single voxels in double. */
 #include "base/memory.h"
 #include "cpu/features.h"
 #include "dice.h"
@@ -28,7 +28,7 @@ static const qb__icd_variant *best(void) {
     return rows;
 }
 
-/* A full turn, straight on in view 0; the detector flat, or bent about the source. */
+/* A full turn; view 0 looks along an axis; the detector is flat, or curved about the source. */
 static void place(scene *s, const qb__icd_variant *variant, double sod, double sdd, double voxel, bool curved) {
     double angles[VIEWS];
     for (int v = 0; v < VIEWS; v++) angles[v] = 2 * M_PI * v / VIEWS;
@@ -55,7 +55,7 @@ static void middle_of(const scene *s, double ix, double iy, double middle[2]) {
         middle[j] = (at[j] - 0.5 * ((double)s->grid.n[j] - 1)) * s->grid.voxel[j] + s->grid.offset[j];
 }
 
-/* A disc off the middle, noise, some rays that do not count. */
+/* A disc off the middle, noise, and some rays that do not count. */
 static scene make(const qb__icd_variant *variant, size_t slices, double sod, double voxel, bool curved) {
     scene s = {.slices = slices};
     qb__random random = qb__random_stream(dice_seed, slices);
@@ -90,7 +90,7 @@ static void unmake(scene *s) {
 
 /* ---- entries ---- */
 
-/* How long a ray is in a square. */
+/* Length of a ray inside a square. */
 static double chord(const double from[2], const double along[2], const double middle[2], double side) {
     double in = -INFINITY, out = INFINITY;
     for (int j = 0; j < 2; j++) {
@@ -101,7 +101,7 @@ static double chord(const double from[2], const double along[2], const double mi
     return fmax(out - in, 0) * hypot(along[0], along[1]);
 }
 
-/* On which column a place falls. */
+/* The column onto which a point is projected. */
 static double column_of(const scene *s, size_t view, const double at[2]) {
     const qb_view *v = &s->geometry.view[view];
     const double p[2] = {at[0] - v->source[0], at[1] - v->source[1]};
@@ -114,7 +114,8 @@ static double column_of(const scene *s, size_t view, const double at[2]) {
     return column;
 }
 
-/* Chords have no kinks between those columns on which the square's corners fall: by Gauss's rule from one to the next. */
+/* Between the columns onto which the square's corners are projected, chord lengths have no kinks: integration by
+ * Gauss's rule from one to the next. */
 static double average(const scene *s, size_t view, size_t column, double ix, double iy) {
     static const double at[] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267, 0.9602898564975363};
     static const double weight[] = {0.3626837833783620, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763};
@@ -146,8 +147,8 @@ static double distance(const scene *s, size_t view, double ix, double iy) {
     return hypot(middle[0] - s->geometry.view[view].source[0], middle[1] - s->geometry.view[view].source[1]);
 }
 
-/* An entry is off by a part of the voxel's side over its distance, their sum by that squared; both are what the formula
- * leaves out. */
+/* The error of an entry is of the order of the voxel's side over its distance, that of their sum of its square: terms
+ * that the formula leaves out. */
 static void entries_are_chords_through_squares(void **state) {
     (void)state;
     for (size_t trial = 0; trial < trials(300); trial++) {
@@ -302,10 +303,10 @@ static void check_descent(scene *s, const char *what) {
 
 static void both_come_to_what_one_voxel_at_a_time_comes_to(void **state) {
     (void)state;
-    const int step = trials(20) == 20 ? 1 : 3; /* where time is short a flat detector and a bent one */
+    const int step = trials(20) == 20 ? 1 : 3; /* in quick runs one flat and one curved detector */
     for (int i = 0; i < 5; i += step) {
         scene s = make(best(), 3, i == 2 ? uniform(70, 200) : uniform(40, 120), i == 2 ? 2.1 : 1,
-                       i > 2); /* three entries a view, and five */
+                       i > 2); /* three entries in a view, and five */
         check_descent(&s, "slices side by side, and a prior between them");
         s.settings.prior.interslice = 0;
         s.settings.supervoxels = true;
@@ -317,7 +318,7 @@ static void both_come_to_what_one_voxel_at_a_time_comes_to(void **state) {
     }
 }
 
-/* The width of registers, threads, a matrix that is kept: the same bits. */
+/* Neither the width of registers, nor threads, nor a kept matrix changes the bits. */
 static void check_bits(bool curved) {
     static const qb_mbir_matrix kinds[] = {QB_MATRIX_FLY, QB_MATRIX_FLOATS};
     size_t count;
@@ -347,7 +348,7 @@ static void bits_depend_on_nothing_else(void **state) {
     check_bits(true);
 }
 
-/* Before a voxel, or the SuperVoxel that it is in, comes to the source. */
+/* The descent refuses a source that would reach a voxel, or the SuperVoxel that contains it. */
 static void voxels_that_reach_to_the_source_are_refused(void **state) {
     (void)state;
     double angle = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Folded slices (geometry/runs.h): cut and shared in any way each is one rank's, and lies in a slab with the one that mirrors it. */
+/* Mirrored pairs of slices (geometry/runs.h): however they are cut and shared, each slice belongs to one rank, and lies
+ * in the same slab as its mirror image. */
 #include "dice.h"
 
 #include "geometry/runs.h"

@@ -75,7 +75,7 @@ static void shapes_add_up(void **state) {
     }
 }
 
-/* A phantom turned with the scanner looks the same. */
+/* A phantom rotated together with the scanner looks the same. */
 static void turning_both_changes_nothing(void **state) {
     (void)state;
     static double before[ROWS * COLUMNS], after[ROWS * COLUMNS];
@@ -97,7 +97,7 @@ static void turning_both_changes_nothing(void **state) {
     }
 }
 
-/* Views of opposite directions are mirror images. */
+/* Views from opposite directions are mirror images. */
 static void opposite_views_mirror(void **state) {
     (void)state;
     static double front[ROWS * COLUMNS], back[ROWS * COLUMNS];
@@ -120,7 +120,7 @@ static void opposite_views_mirror(void **state) {
     }
 }
 
-/* From very far away a cone beam is a parallel one. */
+/* From very far away, a cone beam is a parallel beam. */
 static void a_distant_source_is_parallel(void **state) {
     (void)state;
     static double cone[ROWS * COLUMNS], parallel[ROWS * COLUMNS];
@@ -129,7 +129,7 @@ static void a_distant_source_is_parallel(void **state) {
         double angle = uniform(-7, 7), far = 1e8;
         qb__ellipsoid shape[SHAPES];
         throw_shapes(shape, 0);
-        for (int k = 0; k < SHAPES; k++) /* a row just above a box and one just below its top differ */
+        for (int k = 0; k < SHAPES; k++) /* a row just above a box and a row just below its top differ */
             if (shape[k].box) memset(shape[k].a[2], 0, sizeof shape[k].a[2]);
         qb_geometry g;
         assert_int_equal(qb_geometry_cone(1, &angle, ROWS, COLUMNS, 0.8, 0.8, far, far + 10, 0, 0, &g), QB_OK);

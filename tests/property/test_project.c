@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Projection and its adjoint, for every geometry: <A x, y> = <x, A' y>; A against the oracle; bits
- * that depend on neither threads nor blocks of views nor slabs. */
+/* Projection and its adjoint, for every geometry: <A x, y> = <x, A' y>; A compared to the oracle; bits that depend
+ * neither on threads nor on blocks of views nor on slabs. */
 #include "dice.h"
 
 #include "cpu/features.h"
@@ -16,7 +16,7 @@ static float *noise(size_t count) {
     return values;
 }
 
-/* One scan a trial, of a kind that the trial's number names. */
+/* One scan for each trial; the trial's number gives its kind. */
 typedef struct setup {
     const char *name;
     qb_geometry geometry;
@@ -39,7 +39,7 @@ static void disturb(qb_geometry *g, double turn, double shift) {
     }
 }
 
-/* All rays pass as many voxels along x as along y, but for the last digit of a sine, and fewer along z. */
+/* All rays cross as many voxels along x as along y, up to the last digit of a sine, and fewer along z. */
 static void climb_diagonally(setup *s) {
     for (int j = 0; j < 3; j++) s->grid.voxel[j] = 1, s->grid.offset[j] = 0;
     for (size_t i = 0; i < s->geometry.views; i++) {
@@ -55,8 +55,9 @@ static void climb_diagonally(setup *s) {
     }
 }
 
-/* A wide cone. Few voxels, some of them from the source: rays of all axes meet in one; upright, and leaning. Or flat ones, of which rays
- * pass more along z than beside it; of pixels of no more than dozens of them, since devices know places among rows to 1e-7 of a row. */
+/* A wide cone. Either few voxels, some of them close to the source, so that rays along all axes meet in one voxel, with
+ * a flat or a leaning detector. Or flat voxels, which rays cross mainly along z, with pixels that see at most dozens of
+ * them, because devices know places between rows to 1e-7 of a row. */
 static void come_near(setup *s, bool flat) {
     const size_t views = s->geometry.views, rows = s->geometry.rows, columns = s->geometry.columns;
     double angles[6], half = 0;
@@ -115,7 +116,7 @@ static setup make(size_t kind) {
                                     0.5 * (double)(columns - 1) + (kind == 1 ? 0 : uniform(-5, 5)), &s.geometry);
     assert_int_equal(status, QB_OK);
     if (kind == 2) disturb(&s.geometry, 0.5, 5);
-    /* By 30 degrees at most: every corner stays before the source. */
+    /* By at most 30 degrees: every corner stays in front of the source. */
     if (kind == 5) disturb(&s.geometry, 0.15 * pixel, 10);
     if (kind == 8) s.geometry.radius = uniform(200, 900);
     for (size_t i = 0; i < views && kind == 9; i++) {
@@ -139,7 +140,8 @@ static qb_projector *projector(const setup *s, const char *kernel, int threads) 
     qb_status status = qb_projector_create(&s->geometry, &s->grid, kernel, &env, &p);
     if (status != QB_OK && device && strstr(qb_detail(), "a curved detector")) return NULL;
     if (status == QB_BAD_INPUT && strstr(qb_detail(), "no view sees")) return NULL;
-    /* A leaning detector may leave a corner behind a source that is that near: no problem, and rightly refused. */
+    /* With such a close source, a corner of a leaning detector may lie behind it. Such a geometry is refused,
+     * rightly. */
     if (status == QB_BAD_INPUT && strcmp(s->name, "a source next to the volume") == 0 &&
         strstr(qb_detail(), "behind the source"))
         return NULL;
@@ -159,9 +161,10 @@ static void count_tap(void *context, size_t voxel, double weight) {
     ++*(size_t *)context;
 }
 
-/* Weights are one less positions within the volume, which are rounded to parts of a voxel: along a ray through its rim
- * all are small, and none is known to parts of itself. Where that is all that is seen, errors are measured by what the same rays
- * would have with half the usual weights: the sum over their voxels of the rays' length in a layer, to `power`. */
+/* Weights are one minus a position in the volume, which is rounded relative to a voxel. Along a ray through the rim all
+ * weights are small, and none has a small relative error. If only such rays see the volume, errors are compared to what
+ * the same rays would give with half the usual weights: the sum, over their voxels, of the ray's length in a layer to
+ * `power`. */
 static double seen_at_all(const setup *s, int power) {
     const qb_geometry *g = &s->geometry;
     double sum = 0;
@@ -184,8 +187,7 @@ static void fail_of(const setup *s, const char *kernel, double left, double righ
              v->voxel[2], left, right, scale);
 }
 
-/* |<Ax,y> - <x,A'y>| relative to |Ax| |y|, which random numbers do not make vanish. False where no view
- * sees the volume. */
+/* |<Ax,y> - <x,A'y>| relative to |Ax| |y|, which is not zero for random numbers. False if no view sees the volume. */
 static bool check_adjoint(const setup *s, const char *kernel) {
     qb_projector *p = projector(s, kernel, 2);
     if (!p) return false;
@@ -195,7 +197,7 @@ static bool check_adjoint(const setup *s, const char *kernel) {
     assert_int_equal(qb_projector_adjoint(p, y, 0, s->geometry.views, false, NULL, aty), QB_OK);
     double left = dot(ax, y, pixels(s)), right = dot(x, aty, voxels(s));
     double scale = sqrt(dot(ax, ax, pixels(s)) * dot(y, y, pixels(s)));
-    /* Of random signs: weights of 0.05 squared, numbers of 1/3 each. */
+    /* Random signs: mean squares are 0.05 for weights and 1/3 for each number. */
     if (!(fabs(left - right) <= 1e-5 * scale) &&
         !(fabs(left - right) <= 1e-5 * sqrt(0.05 / 3 * seen_at_all(s, 2) * dot(y, y, pixels(s)))))
         fail_of(s, kernel, left, right, scale);
@@ -213,7 +215,7 @@ static bool check_adjoint(const setup *s, const char *kernel) {
     return true;
 }
 
-/* `check` of trials of every kind, with every kernel that runs here; nearly all see their volume. */
+/* Runs `check` for trials of every kind, with every kernel that can be used here. Nearly all of them see the volume. */
 static void on_random_scans(size_t many, bool (*check)(const setup *s, const char *kernel)) {
     size_t count, done = 0, all = 0;
     const qb__joseph_variant *rows = qb__joseph_variants(&count);
@@ -266,7 +268,8 @@ static bool check_forward(const setup *s, const char *kernel) {
         error += ((double)ax[i] - want) * ((double)ax[i] - want);
         norm += want * want;
     }
-    if (!(error <= 2.5e-9 * norm) && !(error <= 2.5e-9 * 0.05 / 3 * seen_at_all(s, 2))) /* 5e-5, class high */
+    /* 5e-5, the bound of class high */
+    if (!(error <= 2.5e-9 * norm) && !(error <= 2.5e-9 * 0.05 / 3 * seen_at_all(s, 2)))
         fail_msg("%s, %s: relative error %.3g", s->name, kernel, sqrt(error / norm));
     free(x), free(ax);
     qb_projector_destroy(p);
@@ -292,7 +295,8 @@ static float *made_within(const setup *s, size_t max_vram, float *back) {
     return ax;
 }
 
-/* A fine column of rays, rolled: from the first voxel of a tile to the others it is 2^31 floats of such rays. */
+/* Narrow columns and a detector with roll: from the first voxel of a tile to the others there are 2^31 of such rays in
+ * floats. */
 static void rays_of_a_tile_may_be_far_apart(void) {
     const double turn = 0, pixel = 0.001, roll = sqrt(0.5) * pixel;
     setup s = {.name = "a fine column, rolled", .grid = {{8, 8, 32}, {1, 1, 1}, {0, 0, 0}}};
@@ -304,7 +308,8 @@ static void rays_of_a_tile_may_be_far_apart(void) {
     qb_geometry_destroy(&s.geometry);
 }
 
-static const float GREAT = 1e30f; /* beside noise: what it reaches can be told from what it does not */
+/* so large in comparison to the noise that voxels that it reaches can be told from others */
+static const float GREAT = 1e30f;
 
 static size_t great(const float *values, size_t count) {
     size_t found = 0;
@@ -322,7 +327,7 @@ static float *adjoint_within(const setup *s, const char *where, size_t max_vram,
     return back;
 }
 
-/* Of a detector that leans: the source far, and so near that tiles have no bound of their own. */
+/* For a leaning detector: the source is far, or so close that tiles have no bound of their own. */
 static void a_value_goes_where_its_ray_goes(double sod) {
     const double turn[] = {0, 1.1};
     setup s = {.name = "leaning, one great pixel", .grid = {{40, 40, 45}, {1, 1, 1}, {0, 0, 0}}};
@@ -346,14 +351,14 @@ static void devices_agree(void **state) {
     (void)state;
     device = first_device();
     if (!device) skip();
-    enum { NEAR = 24 }; /* more of the last two, of which few are of the sort that they are for */
+    enum { NEAR = 24 }; /* more trials of the last two kinds, since few of them are of the sort that is meant */
     for (size_t kind = 0; kind < trials(KINDS) + NEAR; kind++) {
         setup s = make(kind < trials(KINDS) ? kind % KINDS : 11 + kind % 2);
         check_adjoint(&s, "project_joseph.alu");
         check_forward(&s, "project_joseph.alu");
         qb_geometry_destroy(&s.geometry);
     }
-    /* More views than a block has, all around, on a detector that leans. */
+    /* More views than a block has, over a full turn, on a leaning detector. */
     double around[70];
     for (int i = 0; i < 70; i++) around[i] = 0.049 * i; /* 32 of them: a quarter turn */
     setup leaning = {.name = "leaning, 70 views", .grid = {{20, 20, 20}, {1, 1, 1}, {0, 0, 0}}};
@@ -417,7 +422,7 @@ static void bits_do_not_depend_on_how_it_is_cut(void **state) {
     if (!(2 * done > many)) fail_msg("only %zu of %zu volumes were seen", done, many);
 }
 
-/* Rays that, but for rounding, lie exactly on the edge of what a brick's last voxel touches. */
+/* Rays that lie exactly on the edge of what a brick's last voxel touches, up to rounding. */
 static void edges_are_not_overrun(void **state) {
     (void)state;
     enum { N = 64, VIEWS = 16 };
@@ -432,7 +437,7 @@ static void edges_are_not_overrun(void **state) {
     qb_geometry_destroy(&s.geometry);
 }
 
-/* A ball's chords, in every geometry that sees it: within what voxels allow. */
+/* Chords of a ball, in every geometry that sees it: as exact as voxels allow. */
 static void a_ball_casts_its_chords(void **state) {
     (void)state;
     enum { N = 64 };
@@ -441,7 +446,7 @@ static void a_ball_casts_its_chords(void **state) {
     float *volume = malloc(N * N * N * sizeof *volume);
     assert_non_null(volume);
     for (size_t i = 0; i < N * N * N; i++) {
-        /* the part of a voxel inside, over 4^3 points */
+        /* the fraction of a voxel inside the ball, from 4^3 points */
         int inside = 0;
         for (int k = 0; k < 64; k++) {
             double x = (double)(i % N) + (k % 4 + 0.5) / 4 - 32;
@@ -472,7 +477,7 @@ static void a_ball_casts_its_chords(void **state) {
                 dd += d * d, od += o * d, oo += o * o;
             }
             double rest = radius * radius - oo + od * od / dd;
-            if (rest < 0.25 * radius * radius) continue; /* near the rim chords end steeply */
+            if (rest < 0.25 * radius * radius) continue; /* near the rim, chord lengths fall steeply */
             double error = (double)lines[i] - 2 * sqrt(rest);
             square += error * error, mean += error, count++;
         }
@@ -490,7 +495,7 @@ static void add(float *a, double factor, const float *b, size_t count) {
     for (size_t i = 0; i < count; i++) a[i] = (float)((double)a[i] + factor * (double)b[i]);
 }
 
-/* What the pair is for: conjugate gradients lower the misfit at every step, and find the volume. */
+/* The use of the pair: conjugate gradients reduce the residual in every step, and find the volume. */
 static void conjugate_gradients_find_the_volume(void **state) {
     (void)state;
     enum { VIEWS = 24, VOXELS = 10 * 9 * 8, PIXELS = VIEWS * 14 * 16, STEPS = 60 };
@@ -527,7 +532,7 @@ static void conjugate_gradients_find_the_volume(void **state) {
     qb_geometry_destroy(&s.geometry);
 }
 
-/* "devices": what compiles for them, a test of its own. */
+/* "devices": kernels that must be compiled for them, a separate test. */
 int main(int argc, char **argv) {
     const struct CMUnitTest on_devices[] = {cmocka_unit_test(devices_agree)};
     const struct CMUnitTest tests[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Coordinate descent on random sparse quadratics: where it ends nothing pulls any more; and what a stack
- * says when its cost rises. */
+/* Coordinate descent on random sparse quadratics: at its end all slopes are zero. And the error of a stack whose cost
+ * rises. */
 #include <float.h>
 
 #include "dice.h"
@@ -21,7 +21,7 @@ static void make(problem *p, uint64_t number) {
     for (size_t j = 0; j < N; j++) {
         p->first[j + 1] = (j + 1) * EACH;
         for (size_t k = j * EACH; k < (j + 1) * EACH; k++) {
-            const uint32_t slot = (uint32_t)(k % EACH) * (M / EACH); /* one of each sixth: they rise */
+            const uint32_t slot = (uint32_t)(k % EACH) * (M / EACH); /* one of each sixth, in ascending order */
             p->row[k] = slot + (uint32_t)(qb__random_bits(&random) % (M / EACH));
             p->value[k] = (float)(2 * qb__random_unit(&random) - 1);
         }
@@ -43,7 +43,7 @@ static void make(problem *p, uint64_t number) {
                           .seed = number};
 }
 
-/* The slope of the cost in each coordinate, with sums of its own. */
+/* The slope of the cost in each coordinate, from separate sums. */
 static void slopes(const problem *p, double *slope) {
     double error[M];
     for (size_t i = 0; i < M; i++) error[i] = (double)p->y[i];
@@ -76,7 +76,8 @@ static void it_ends_where_nothing_pulls(void **state) {
     }
 }
 
-/* (A' W A + pull) x = A' W y + pull toward, by elimination: symmetric and positive, no pivots are needed. */
+/* (A' W A + pull) x = A' W y + pull toward, by elimination: the matrix is symmetric and positive, so no pivots are
+ * needed. */
 static void solve_normal(const problem *p, double *x) {
     double a[N][N] = {{0}}, column[M], other[M];
     for (size_t j = 0; j < N; j++) {
@@ -175,7 +176,7 @@ static void what_is_wrong_is_said(void **state) {
     assert_int_equal(qb_quadratic_descend(&p.q, p.x, NULL, NULL), QB_BAD_ARGUMENT);
     assert_memory_equal(kept, p.x, sizeof kept);
     make(&p, 8);
-    for (size_t k = 0; k < N * EACH; k++) p.value[k] *= 1e-30f; /* x would be 1e30 times as large, and y is */
+    for (size_t k = 0; k < N * EACH; k++) p.value[k] *= 1e-30f; /* so x would be 1e30 times as large, and y is */
     for (size_t i = 0; i < M; i++) p.y[i] *= 1e30f;
     p.q.pull = 0;
     assert_int_equal(qb_quadratic_descend(&p.q, p.x, NULL, NULL), QB_BAD_INPUT);
@@ -183,7 +184,7 @@ static void what_is_wrong_is_said(void **state) {
     assert_memory_equal(kept, p.x, sizeof kept);
 }
 
-/* The largest float comes out as itself, also where double precision lands a little above it. */
+/* The largest float stays itself, even if double precision lands a little above it. */
 static void the_largest_numbers(void **state) {
     (void)state;
     const uint32_t row[1] = {0};
@@ -192,7 +193,8 @@ static void the_largest_numbers(void **state) {
         const float value[1] = {(float)i / 400}, y[1] = {(float)((double)value[0] * (double)FLT_MAX)};
         const qb_quadratic q = {.matrix = {.rows = 1, .columns = 1, .first = first, .row = row, .value = value},
                                 .y = y};
-        const double exact = (double)y[0] / (double)value[0]; /* half an ulp below or above, by how y was rounded */
+        /* half an ulp below or above, depending on how y was rounded */
+        const double exact = (double)y[0] / (double)value[0];
         float x[1] = {0};
         const qb_status status = qb_quadratic_descend(&q, x, NULL, NULL);
         assert_int_equal(status, exact < 0x1.ffffffp127 ? QB_OK : QB_BAD_INPUT);
@@ -243,7 +245,7 @@ static qb_status run_costs(const double *costs, int *turns) {
 static void a_cost_that_rises_is_no_result(void **state) {
     (void)state;
     static const double falling[] = {10, 9, 5, 5.1, 4, 4}, rising[] = {10, 9, 5, 7, 10.5, 1},
-                        none[] = {10, 9, NAN, 1, 1, 1}; /* before the first turn, and behind each */
+                        none[] = {10, 9, NAN, 1, 1, 1}; /* before the first turn, and after each */
     int turns;
     assert_int_equal(run_costs(falling, &turns), QB_OK);
     assert_int_equal(turns, 5);
@@ -251,7 +253,7 @@ static void a_cost_that_rises_is_no_result(void **state) {
     assert_int_equal(turns, 4);
     assert_non_null(strstr(qb_detail(), "diverges"));
     assert_non_null(strstr(qb_detail(), "10.5"));
-    assert_int_equal(run_costs(none, &turns), QB_BAD_INPUT); /* of numbers that are too large */
+    assert_int_equal(run_costs(none, &turns), QB_BAD_INPUT); /* because of numbers that are too large */
     assert_non_null(strstr(qb_detail(), "overflow"));
     assert_int_equal(turns, 2);
 }

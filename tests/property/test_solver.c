@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The iterative solvers against dense solutions: any matrix, not only rays. */
+/* The iterative solvers compared to dense solutions, for any matrix, not only rays. */
 #include "dice.h"
 #include "recon/iterative/solver.h"
 
@@ -35,7 +35,7 @@ static qb_status adjoint(void *self, const void *from, void *to) {
     return QB_OK;
 }
 
-/* The least-squares solution by Cholesky's factors of the normal equations. */
+/* The least-squares solution by Cholesky decomposition of the normal equations. */
 static void solve_dense(const dense *d, const double *b, double *x) {
     double l[N][N] = {{0}}, z[N];
     for (int i = 0; i < N; i++) {
@@ -129,7 +129,7 @@ static void sirt_comes_to_a_consistent_solution(void **state) {
     }
 }
 
-/* At the bounded minimum the gradient is zero where x is free, and pushes against the bound elsewhere. */
+/* At the minimum under the bound, the gradient is zero where x is above it, and not negative where x is at it. */
 static void nothing_falls_below_zero(void **state) {
     (void)state;
     const qb__solver *solvers[] = {&qb__solver_cgls};
@@ -196,7 +196,7 @@ static void stop_at_third(void *user, const char *what, uint64_t done, uint64_t 
     if (done == 3) *(volatile sig_atomic_t *)user = 1;
 }
 
-/* Of operators that do not look for it themselves. */
+/* For operators that do not check for it themselves. */
 static void stopped_between_iterations(void **state) {
     (void)state;
     const qb__solver *const solvers[] = {&qb__solver_sirt, &qb__solver_cgls, &qb__solver_tv};

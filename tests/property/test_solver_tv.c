@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Total variation: solutions that are known, and the gap against an objective computed in double. */
+/* Total variation: known solutions, and the gap compared to an objective computed in double. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { MOST = 400, ROUNDS = 4000 };
 
-/* A = scale times the identity: a denoising of b. */
+/* A = scale times the identity: denoising of b. */
 typedef struct box {
     size_t count, n[3];
     float scale;
@@ -45,7 +45,8 @@ static qb__solved solve(const box *shape, const float *data, const qb__solve_opt
     return solved;
 }
 
-/* A step of two levels along one axis: each level moves towards the other by lambda over its voxels (and the area of the step). */
+/* A step of two levels along one axis: each level moves towards the other by lambda times the area of the step over its
+ * number of voxels. */
 static void a_step_shrinks(void **state) {
     (void)state;
     for (int axis = 0; axis < 3; axis++) {
@@ -78,7 +79,7 @@ static double objective(const box *shape, const float *b, double lambda, const d
     return sum;
 }
 
-/* Nothing near or far is better than what the gap allows. */
+/* No image, near or far, is better than the gap allows. */
 static void nothing_is_better(void **state) {
     (void)state;
     for (uint64_t trial = 0; trial < 6; trial++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The upright detector that stands in for a turned or bent one: the same rays, all of the real
- * pixels, rows level, and for each slab all rows that resampling reads. */
+/* The virtual flat detector that replaces a rotated or curved one: it has the same rays, contains all real pixels, its
+ * rows are horizontal, and for each slab it has all rows that resampling reads. */
 #include "dice.h"
 
 #include "base/memory.h"
@@ -18,7 +18,7 @@ typedef struct wish {
     double in_plane, lean, jitter, radius; /* radians, radians, mm; 0 = flat, else in mm */
 } wish;
 
-/* Rows numbered from the top: columns, rows and rays are left-handed then. */
+/* Rows numbered from the top: then columns, rows and rays are left-handed. */
 static void from_the_top(qb_geometry *g) {
     for (size_t i = 0; i < g->views; i++) {
         for (int j = 0; j < 3; j++) {
@@ -47,8 +47,8 @@ static qb_geometry scan(wish w) {
     return g;
 }
 
-/* A real pixel, seen from the source through the upright detector, is read at that pixel; and it
- * lies within the upright detector. */
+/* A real pixel, seen from the source through the virtual detector, is read at that pixel, and it lies within the
+ * virtual detector. */
 static void pixels_agree(const qb__virtual_detector *up, const qb_geometry *real) {
     static double column[MOST], row[MOST];
     for (int trial = 0; trial < 60; trial++) {
@@ -61,7 +61,7 @@ static void pixels_agree(const qb__virtual_detector *up, const qb_geometry *real
         qb__matrix_apply(&matrix, place[0], place[1], place[2], p);
         double i = p[0] / p[2], j = p[1] / p[2];
         assert_true(i > -1 && i < (double)up->geometry.columns && j > -1 && j < (double)up->geometry.rows);
-        /* Of a whole upright pixel the place is known: its ray meets the real pixel's place. */
+        /* If the position of a whole virtual pixel is known, its ray meets the real pixel's position. */
         size_t at = (size_t)fmax(0, floor(j)), to = (size_t)fmax(0, floor(i));
         qb__virtual_detector_line(up, view, at, column, row);
         if (isnan(column[to])) continue;
@@ -140,8 +140,7 @@ static void curved_detectors(void **state) {
     for (size_t trial = trials(300); trial > 0; trial--) check((wish){uniform(-0.2, 0.2), 0.05, 3, uniform(150, 900)});
 }
 
-/* In-plane turns, offsets and jitter leave an ideal circle; a turn alone the same map in every
- * view. */
+/* In-plane rotations, offsets and jitter leave an ideal circle; a rotation alone gives the same map in every view. */
 static void a_circle_comes_back(void **state) {
     (void)state;
     for (size_t trial = trials(50); trial > 0; trial--) {
@@ -189,7 +188,7 @@ static void refusals(void **state) {
     double angle = 0;
     qb_geometry round;
     assert_int_equal(qb_geometry_cone(1, &angle, 4, 600, 1, 1, 100, 150, 0, 0, &round), QB_OK);
-    round.radius = 140; /* its ends are behind the source */
+    round.radius = 140; /* the ends of the detector lie behind the source */
     assert_int_equal(qb__virtual_detector_create(&round, &up), QB_UNSUPPORTED);
     qb_geometry_destroy(&round);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Times the device variants of back-projection and checks what they computed: one JSON line each.
+/* Times the device variants of back-projection and checks their results: one JSON line for each.
  *   bench_bp_parallel DEVICE VIEWS COLUMNS SLICES [--filter TEXT] [--id ID]
  *                     [--set NAME=VALUE,...]... [--search] [--part I/N --lock FILE]
- * Without --set the default parameters; each --set makes another run of every variant that has all
- * those parameters. --search changes one parameter after the other (not those of
- * the set), keeping what is faster. With
- * --part several of these share the work: they compile side by side and time one at a time. */
+ * Without --set the default parameters are used; each --set makes another run of every variant that has all these
+ * parameters. --search changes one parameter after the other (except those of --set) and keeps the faster value. With
+ * --part several processes share the work: they compile at the same time and measure one at a time. */
 #include "bench/trial/trial.h"
 #include "kernels/bp_parallel/bp_parallel_device.h"
 #include "quickbeam/status.h"
@@ -29,7 +28,7 @@ typedef struct bench {
     const options *o;
     qb__device *device;
     qb__trial *trial;
-    const qb__bp_parallel_problem *problem; /* the trial's */
+    const qb__bp_parallel_problem *problem; /* of the trial */
     unsigned slices;
 } bench;
 
@@ -38,7 +37,7 @@ static void print_values(const qb__bp_parallel_device_variant *v, const int *val
         printf("%s\"%s\": %d", i ? ", " : "", v->head.parameters[i].name, values[i]);
 }
 
-/* Giga-updates a second; 0 when it cannot run. */
+/* Giga-updates per second; 0 if it cannot run. */
 static double measure(bench *b, const qb__bp_parallel_device_variant *v, const int *values) {
     const qb__bp_parallel_problem *p = b->problem;
     const char *why = v->head.unusable(qb__device_info_of(b->device), p, values);
@@ -81,7 +80,7 @@ static void defaults(const qb__bp_parallel_device_variant *v, int *values) {
         values[i] = v->head.parameters[i].name ? v->head.parameters[i].values[0] : 0;
 }
 
-/* False when the variant has no such parameter or value. `fixed`: the parameters that were set. */
+/* False if the variant has no such parameter or value. `fixed`: the parameters that were set. */
 static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int *values, bool *fixed) {
     char text[512], *rest = NULL;
     snprintf(text, sizeof text, "%s", set);
@@ -114,7 +113,7 @@ static void search(bench *b, const qb__bp_parallel_device_variant *v, int *best,
     }
 }
 
-/* The number of parameter sets that are the variant's. */
+/* The number of parameter sets that belong to the variant. */
 static int bench_variant(bench *b, const qb__bp_parallel_device_variant *v) {
     int ran = 0;
     for (int s = 0; s < (b->o->set_count ? b->o->set_count : 1); s++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_mbir cases N | ablate 1 [size NX,NY,NZ] [views N] [detector COLUMNS] [kernel ID] [device D] [threads N]: JSON.
- * cases: what Table 1 of Wang et al. (PPoPP 2017) says of 3,200 slices of luggage, which are not public, of bags packed by
- * seeds 1 to N: each to within 10 HU of where 40 equits lead. The slices of `size` are in hand at once, none knowing of
- * another: one by one for a slice's own time, in stacks for throughput.
- * ablate: the foam of qb bench mbir on a device, once for each value of each parameter of the kernel. */
+/* bench_mbir cases N | ablate 1 [size NX,NY,NZ] [views N] [detector COLUMNS] [kernel ID] [device D] [threads N]: prints
+ * JSON. cases: repeats Table 1 of Wang et al. (PPoPP 2017), which has 3,200 slices of luggage that are not public, with
+ * bags packed from seeds 1 to N: each until it is within 10 HU of the image after 40 equits. The slices of `size` are
+ * computed at once and are independent: one slice for the time of a single slice, stacks for throughput. ablate: the
+ * foam of qb bench mbir on a device, once for each value of each parameter of the kernel. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +17,13 @@
 #include "bench/bench_mbir.h"
 #include "cpu/features.h"
 
-static const double width = 475; /* mm: the field of the paper's scanner, an Imatron C-300 */
+static const double width = 475; /* mm: the field of view of the paper's scanner, an Imatron C-300 */
 
 /* [case] */
 typedef struct table {
     size_t cases;
-    double *seconds, *start, *equits, *ran, *rmse; /* seconds of a stack: a share; it ran until all were there */
+    /* seconds of a slice, its share of those of a stack; a stack runs until all its slices have converged */
+    double *seconds, *start, *equits, *ran, *rmse;
     bool *converged;
 } table;
 
@@ -90,7 +91,7 @@ out:
     return status;
 }
 
-/* NAME_mean, _std, _worst and the seed of the worst. */
+/* NAME_mean, _std, _worst and the seed of the worst case. */
 static void add(cJSON *result, const char *name, const double *values, size_t count) {
     char key[48];
     double sum = 0, square = 0;
@@ -158,9 +159,9 @@ out:
     return status;
 }
 
-/* ---- what each parameter is worth ---- */
+/* ---- effect of each parameter ---- */
 
-/* To the same image with other values of the kernel's parameters. */
+/* Computes the same image with other values of the kernel's parameters. */
 static qb_status descend_with(qb__mbir_bench *b, const int *values, const qb_env *env, cJSON *list) {
     qb__choice kept = b->choice;
     memcpy(b->choice.values, values, sizeof b->choice.values);
@@ -209,7 +210,7 @@ out:
     return status;
 }
 
-/* NAME VALUE, as the options of qb bench, and what runs. */
+/* NAME VALUE, as the options of qb bench, and the thing to run. */
 static qb_status read_options(int argc, char **argv, qb_tool_bench_options *options, qb_env *env) {
     const double usual[] = {512, 512, 16};
     qb_status status = qb_params_init(qb_tool_bench_params, options);

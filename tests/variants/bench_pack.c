@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Times packing of rows into the layouts of the device variants beside a copy of as many bytes.
+/* Times the packing of rows into the layouts of the device variants, next to a copy of as many bytes.
  *   bench_pack DEVICE VIEWS COLUMNS SLICES
- * A line a layout: giga-bytes/s read and written, those of the copy (as many bytes read and
- * written, taken just before and after), the share. Last come the variants that pack for
- * themselves. Exit code 1 where something failed. */
+ * Prints a line for each layout: giga-bytes/s read and written, those of the copy (as many bytes read and written,
+ * measured just before and after), and the ratio. At the end are the variants that pack for themselves. Exit code 1 if
+ * something failed. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
@@ -27,7 +27,7 @@ typedef struct bench {
     int repeats;
 } bench;
 
-/* What is packed, by which of the two; or copied: neither. */
+/* The layout or the variant that packs; both NULL: a copy. */
 typedef struct job {
     const qb__pack *pack;
     const qb__bp_parallel_device_variant *variant;
@@ -46,7 +46,7 @@ static qb_status enqueue(bench *b, const job *j) {
     return qb__memory_copy(b->queue, b->packed, 0, b->rows, 0, j->bytes / 2);
 }
 
-/* The fastest of a few runs, giga-bytes/s. */
+/* The fastest of a few runs, in giga-bytes/s. */
 static qb_status rate(bench *b, const job *j, double *gigabytes) {
     double least = INFINITY;
     qb_status status;
@@ -65,7 +65,7 @@ out:
     return status;
 }
 
-/* The better of the two copies counts. */
+/* The faster of the two copies counts. */
 static qb_status share(bench *b, const job *j, double *gigabytes, double *copied) {
     const job copy = {.bytes = j->bytes};
     double again;
@@ -138,7 +138,7 @@ out:
 
 static qb_status all(bench *b) {
     const qb__device_info *info = qb__device_info_of(b->device);
-    /* Two halves for each value and some padding: what the variant with split data takes. */
+    /* Two halves for each value and some padding: the size that the variant with split data needs. */
     const size_t room = bytes_read(b) + bytes_read(b) / 2 + (1 << 20);
     size_t count;
     qb_status status;

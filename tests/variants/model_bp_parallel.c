@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The performance model against recorded measurements of an H200.
+/* Compares the performance model to recorded measurements of an H200.
  *   model_bp_parallel [--least-share S] [--list] [--shipped] FILE
- * FILE: bench/results/NVIDIA-H200-bp-parallel-sets.json. Prints, with --list, prediction over
- * measurement of every parameter set with the unit that decides, then how far they lie apart; fails
- * when the best set of a variant and number of slices is forecast by more than 20 % wrong, or when
- * a smaller share of all sets than S lies within 20 %. Sets that a variant has come to refuse are
- * forecast like others. --shipped lists the same for the shipped parameters: other cards, and
- * OpenCL, none of which the model was fitted to. */
+ * FILE: bench/results/NVIDIA-H200-bp-parallel-sets.json. With --list, prints prediction over measurement for every
+ * parameter set, with the unit that limits it; then the spread of these ratios. Fails if the forecast of the best set
+ * of a variant and number of slices is wrong by more than 20 %, or if a smaller share than S of all sets lies within 20
+ * %. Sets that a variant refuses now are forecast like others. --shipped lists the same for the shipped parameters:
+ * other cards, and OpenCL, to none of which the model was fitted. */
 #include "base/memory.h"
 #include "geometry/parallel.h"
 #include "kernels/bp_parallel/bp_parallel_device.h"
@@ -19,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was measured there, and on what: see the file. */
+/* The measured values, and the device: see the file. */
 enum { VIEWS = 1024, COLUMNS = VIEWS, SLICES = 64, BESTS_MAX = 128 };
 static const double within = 0.2;
 static const qb__device_info h200 = {.api = QB__API_CUDA,
@@ -60,7 +59,7 @@ static const qb__bp_parallel_device_variant *variant_of(const char *id) {
     return NULL;
 }
 
-/* The fastest set of each variant and number of slices a fetch. */
+/* The fastest set for each variant and number of slices in a fetch. */
 static void keep_best(totals *t, best b) {
     for (int i = 0; i < t->best_count; i++) {
         best *old = &t->bests[i];
@@ -79,7 +78,7 @@ static void print_set(const qb__bp_parallel_device_variant *v, const int *values
     printf("\n");
 }
 
-/* Row: values in the variant's order, then giga-updates/s. */
+/* A row: values in the variant's order, then giga-updates/s. */
 static void one_set(totals *t, const qb__bp_parallel_device_variant *v, const cJSON *row) {
     const int count = qb__parameter_count(&v->head);
     int values[QB__PARAMETERS_MAX] = {0}, slices = 0, unit;
@@ -120,7 +119,7 @@ static int report(const totals *t, double least_share) {
     return bad || t->faults || share < least_share || !t->best_count;
 }
 
-/* The cards that speeds are shipped for, their multiprocessors and clocks: the paper's Table 10. */
+/* The cards for which speeds are shipped, with their multiprocessors and clocks: the paper's Table 10. */
 static const struct {
     const char *name;
     qb__device_api api;
@@ -136,7 +135,7 @@ static const struct {
 
 static const float largest[] = {1};
 
-/* A square of n pixels; *coefficients is to be freed. */
+/* A square of n pixels; the caller frees *coefficients. */
 static qb__bp_parallel_problem square(size_t n, double **coefficients) {
     qb__bp_parallel_problem p = {.views = n, .columns = n, .nx = n, .ny = n, .largest = largest};
     if (qb__half_turn(&p, coefficients) != QB_OK) abort();

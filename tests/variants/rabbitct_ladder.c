@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* rabbitct_ladder FILE DEVICE SIZE [REPEAT]: Table I of Papenhausen, Zheng and Mueller, "GPU-Accelerated Back-Projection
- * Revisited", on one device: each configuration once through the data set, and what each step of theirs brings. As in the
- * benchmark, the clock runs from an image in the host's memory to the volume there, and stands while images are read from the
- * file. */
+/* rabbitct_ladder FILE DEVICE SIZE [REPEAT]: Table I of Papenhausen, Zheng and Mueller, "GPU-Accelerated
+ * Back-Projection Revisited", on one device: runs each configuration once through the data set, and prints the gain of
+ * each of their steps. As in the benchmark, the time is from an image in host memory to the volume in host memory, and
+ * does not include reading images from the file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@
 
 enum { GROUP = QB__RABBITCT_GROUP, REPEAT_MAX = 64, BEST = 0 };
 
-/* A configuration: what it is called, its kernel, the views of a call and of a launch (BEST: as many as were fastest so
- * far), whether images and result are page-locked, whether the result comes back with every call or once. */
+/* A configuration: its name, its kernel, the views of a call and of a launch (BEST: the number that was fastest so
+ * far), whether images and result are page-locked, and whether the result is downloaded after every call or once. */
 typedef struct rung {
     const char *name, *kernel;
     int views;
@@ -55,11 +55,11 @@ typedef struct ladder {
     double (*matrix)[12];
     uint16_t *reference; /* NULL = there is none */
     qb__rabbitct_sample *samples;
-    int best;                    /* views a launch */
-    double best_seconds, before; /* of the best; of the last configuration that ran */
+    int best;                    /* views in a launch */
+    double best_seconds, before; /* of the best configuration; of the last one that ran */
 } ladder;
 
-/* One configuration under way. */
+/* A running configuration. */
 typedef struct attempt {
     const qb__bp_cone_device_variant *variant;
     int values[QB__PARAMETERS_MAX], views;
@@ -67,7 +67,7 @@ typedef struct attempt {
     qb__bp_cone_plan *plan;
     qb__queue *queue;
     qb__memory *rows, *packed, *out;
-    float *images, *volume; /* the host's */
+    float *images, *volume; /* in host memory */
 } attempt;
 
 /* ---- the problem ---- */
@@ -153,7 +153,7 @@ static void close_attempt(const ladder *l, attempt *a) {
     release_host(l, a->locked, a->volume);
 }
 
-/* What the benchmark times of some views: up, added, and what is wanted of the result down. */
+/* The part that the benchmark times, for some views: upload, back-projection, and download of the result if wanted. */
 static qb_status add_views(const ladder *l, attempt *a, size_t first, size_t end, bool down) {
     const qb__bp_cone_window window = {0, l->problem.rows};
     qb_status status;

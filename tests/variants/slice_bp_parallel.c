@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One slice through every variant that a device runs, each to a file of its own, for
- * bench/quality_backprojection.py.
+/* Computes one slice with every variant that a device can run, each into a file, for bench/quality_backprojection.py.
  *   slice_bp_parallel DEVICE ROWS ANGLES CENTER SIZE FOLDER
- * ROWS: filtered rows, float32 [view][column]; ANGLES: float64 radians [view]; CENTER: the axis's
- * column; SIZE: pixels on a side. FOLDER/ID.f32: float32 [y][x]. */
+ * ROWS: filtered rows, float32 [view][column]; ANGLES: float64 radians [view]; CENTER: column of the axis; SIZE: pixels
+ * on a side. FOLDER/ID.f32: float32 [y][x]. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernels/bp_parallel/bp_parallel_device.h"
@@ -33,7 +32,7 @@ static int write_slice(const char *folder, const char *id, const float *pixels, 
     return fclose(file) != 0 || failed;
 }
 
-/* The scan, and where it is on the device. */
+/* The scan, and its copy on the device. */
 typedef struct scan {
     qb__bp_parallel_problem problem;
     float *rows, largest, *pixels;
@@ -92,7 +91,7 @@ out:
     return status;
 }
 
-/* What failed, in a line each. */
+/* Prints one line for each failure. */
 static int all_slices(scan *s, const char *folder) {
     const qb__device_info *info = qb__device_info_of(s->device);
     size_t count;

@@ -4,7 +4,7 @@
 
 #include "kernels/icd/icd_device.h"
 
-/* The rows listed in icd_device.c. */
+/* The rows listed in icd_rows.c. */
 
 const char *qb__tiles_unusable(const qb__device_info *device, const void *of, const int *values);
 void qb__tiles_kernel_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost);

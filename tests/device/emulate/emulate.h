@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* CUDA's language on a processor, in front of a kernel that emulate.py has translated: a group's items are fibers, which
- * change places wherever they wait, in an order that chance decides. Local memory is poisoned before a group begins, and
- * copies that the hardware makes by itself arrive at a moment of their own, so that who does not wait for them reads
- * poison. Only what this project's kernels use is here; tensor cores are not. */
-#define ulong qb_system_ulong /* the C library's, which is another type than the dialect's */
+/* Emulates CUDA's language on a processor; included before a kernel that emulate.py has translated. The items of a
+ * group are fibers. They switch wherever they wait, in a random order. Local memory is poisoned before a group begins.
+ * Asynchronous copies arrive at a random moment, so code that does not wait for them reads poison. Only the features
+ * that this project's kernels use are here; tensor cores are not. */
+#define ulong qb_system_ulong /* the C library's type of this name differs from the dialect's */
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -59,7 +59,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
 enum { QB_STACK = 128 * 1024, QB_ITEMS = 1024, QB_BARRIERS = 16, QB_DYNAMIC = 256 * 1024 };
 extern "C" char __start_qb_shared[], __stop_qb_shared[];
 __shared__ __attribute__((used)) char qb_shared_begins;
-/* What a launch asks for ends at a page that nobody may touch. */
+/* Dynamic local memory of a launch ends at a page without access, so that reads and writes beyond it crash. */
 enum { QB_PAGE = 4096 };
 static __attribute__((aligned(QB_PAGE))) unsigned char qb_dynamic[QB_DYNAMIC + QB_PAGE];
 static unsigned char *qb_dynamic_local;
@@ -76,7 +76,8 @@ struct qb_warp {
     int alive;
     uint64_t value[32];
 };
-/* Where a fiber stands. The C library's way asks the system for the signals each time, which is most of the time. */
+/* The saved state of a fiber. The C library's swapcontext calls the system for the signal mask at each switch, which
+ * would take most of the time. */
 #if defined __x86_64__
 struct qb_place {
     void *top;
@@ -107,8 +108,8 @@ struct qb_fiber {
     int number;
     bool done;
 };
-/* What the hardware does by itself: copies, and then arrives at a barrier, or counts its bytes there; number `owner`'s
- * in their order, -1: in any. */
+/* Work that the hardware does asynchronously: a copy that afterwards arrives at a barrier, or whose bytes the barrier
+ * counts. Copies of number `owner` arrive in their order; -1: in any order. */
 struct qb_copy {
     char *to;
     const char *from;
@@ -140,9 +141,9 @@ static unsigned qb_chance(unsigned below) {
 }
 static void qb_yield() { qb_change(&qb.now->place, &qb.scheduler); }
 
-/* ---- what nothing wrote (emulate_written.h) ---- */
+/* ---- reads of unwritten memory (emulate_written.h) ---- */
 
-/* Of a launch: kernels' reads of what nothing wrote, and the first of them. */
+/* Of a launch: number of reads of unwritten memory by kernels, and the first of them. */
 static struct qb_unwritten {
     size_t count, bytes;
     const void *at;
@@ -167,7 +168,7 @@ extern "C" QB_UNCHECKED void __tsan_vptr_update(void *, void *) {}
 extern "C" QB_UNCHECKED void __tsan_init() {}
 #endif
 
-/* ---- those that wait for each other ---- */
+/* ---- items that wait for each other ---- */
 
 static void qb_meet(qb_barrier *b, int count) {
     const unsigned generation = b->generation;
@@ -178,7 +179,7 @@ static void qb_meet(qb_barrier *b, int count) {
     }
     while (b->generation == generation) qb_yield();
 }
-/* One fewer is waited for. */
+/* An item has ended: one fewer is waited for. */
 static void qb_leave(qb_barrier *b, int left) {
     if (left > 0 && b->arrived == left) b->arrived = 0, b->generation++;
 }
@@ -186,7 +187,7 @@ static inline void __syncthreads() { qb_meet(&qb.barrier[0], qb.alive); }
 static inline qb_warp *qb_own_warp() { return &qb.warp[qb.now->number / 32]; }
 static inline void __syncwarp(unsigned = ~0u) { qb_meet(&qb_own_warp()->barrier, qb_own_warp()->alive); }
 
-/* All lanes show a value, look at the others', and go on. */
+/* Each lane of a warp shows a value, reads those of the others, and goes on. */
 template <class T, class F> static T qb_exchange(T value, F choose) {
     qb_warp *w = qb_own_warp();
     T all[32] = {}, result;
@@ -244,7 +245,7 @@ static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c);
 static inline float __fmul_rn(float a, float b) { return a * b; }
 static inline float __fadd_rn(float a, float b) { return a + b; }
 static inline float __fadd_rd(float a, float b) {
-    const double exact = (double)a + (double)b; /* to where no float can tell */
+    const double exact = (double)a + (double)b; /* more exact than a float can show */
     const float near = (float)exact;
     return (double)near > exact ? nextafterf(near, -INFINITY) : near;
 }
@@ -269,7 +270,7 @@ template <class T> static T __ldcg(const T *p) { return *p; }
 
 /* ---- textures ---- */
 
-typedef unsigned long long cudaTextureObject_t; /* the address of one of emulate_cuda.c's */
+typedef unsigned long long cudaTextureObject_t; /* address of a texture of emulate_cuda.c */
 typedef struct qb_texture {
     size_t width, height, layers;
     unsigned channels;
@@ -278,11 +279,12 @@ typedef struct qb_texture {
 } qb_texture;
 
 static float qb_texel(const qb_texture *t, long i, long j, size_t layer, unsigned channel) {
-    if (i < 0 || j < 0 || i >= (long)t->width || j >= (long)t->height || layer >= t->layers) return 0; /* the border */
+    /* outside is a border of zeros */
+    if (i < 0 || j < 0 || i >= (long)t->width || j >= (long)t->height || layer >= t->layers) return 0;
     const size_t at = ((layer * t->height + (size_t)j) * t->width + (size_t)i) * t->channels + channel;
     return t->half ? (float)((const _Float16 *)t->texels)[at] : ((const float *)t->texels)[at];
 }
-/* The hardware's weights have eight bits behind the point. */
+/* The hardware's interpolation weights have eight fraction bits. */
 template <class T> static T qb_fetch(cudaTextureObject_t object, float x, float y, size_t layer) {
     const qb_texture *t = (const qb_texture *)object;
     float value[sizeof(T) / sizeof(float)];
@@ -305,7 +307,7 @@ template <class T> static T tex2DLayered(cudaTextureObject_t object, float x, fl
 
 /* ---- PTX, by the names that emulate.py gives ---- */
 
-/* Addresses of local memory have 32 bits: they count from a place in this library. */
+/* Addresses of local memory have 32 bits: they are offsets from a symbol of this library. */
 static char qb_anchor;
 static inline size_t __cvta_generic_to_shared(const void *p) {
     return (uint32_t)(intptr_t)((const char *)p - &qb_anchor);
@@ -338,7 +340,8 @@ static void ptx_halves_sub(unsigned &d, unsigned a, unsigned b) {
     d = qb_by_halves(a, b, 0, [](double x, double y, double) { return x - y; });
 }
 
-/* mbarriers: from bit 0 on 12 bits how many arrive, 12 how many are missing, one the phase, 32 bytes that are missing. */
+/* State of an mbarrier, from bit 0 on: 12 bits number of arrivals expected, 12 bits arrivals missing, one bit phase, 32
+ * bits bytes missing. */
 static void qb_settle(uint64_t *barrier) {
     const uint64_t count = *barrier & 0xfff, missing = *barrier >> 12 & 0xfff, phase = *barrier >> 24 & 1;
     qb.progress++;
@@ -373,7 +376,7 @@ static void ptx_copy_16(unsigned to, const void *from) { ptx_copy(to, from, 16);
 static void ptx_copies_arrive(unsigned barrier) {
     qb.copies.push_back({nullptr, nullptr, 0, nullptr, qb_barrier_at(barrier), qb.now->number});
 }
-/* One that may be next. */
+/* Carries out one of the copies that may be next. */
 static void qb_copy_one() {
     size_t i = qb_chance((unsigned)qb.copies.size());
     for (size_t k = 0; k < i; k++)
@@ -397,7 +400,7 @@ static void qb_begin() {
     qb_yield();
 }
 
-/* Nothing moves any more: an error, as of a kernel that hangs. */
+/* No fiber can run any more: an error, as of a kernel that hangs. */
 static int qb_run_group(int items) {
     memset(__start_qb_shared, 0xcb, (size_t)(__stop_qb_shared - __start_qb_shared));
     memset(qb_dynamic_local, 0xcb, (size_t)(qb_dynamic + QB_DYNAMIC - qb_dynamic_local));
@@ -429,7 +432,7 @@ typedef struct qb_launch {
     unsigned seed;
 } qb_launch;
 
-/* 0, or 2: an error, as initcheck's. */
+/* Returns 0, or 2: unwritten memory was read, an error as from initcheck. */
 static int qb_all_written(const char *name) {
     if (qb_unwritten.count)
         fprintf(stderr, "emulated CUDA: %s reads what nothing wrote, %zu times, first %zu bytes at %p\n", name,

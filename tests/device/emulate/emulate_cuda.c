@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The played driver with a compiler and launches that are real, on this processor (emulate.h): kernels for CUDA alone
- * are checked against their oracles where no GPU is. QB_LIBCUDA and QB_LIBNVRTC name this library. Tensor cores are
- * not there. */
+/* The mock driver with a real compiler and real launches, on this processor (emulate.h). So kernels that are for CUDA
+ * only are compared to their oracles without a GPU. QB_LIBCUDA and QB_LIBNVRTC name this library. Tensor cores are not
+ * emulated. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -78,7 +78,7 @@ static char *read_file(const char *path, size_t *count) {
     return bytes;
 }
 
-/* What it says goes to the file `log`. */
+/* The compiler's output goes to the file `log`. */
 static int run_translator(const char *source, const char *library, const char *log, int count,
                           const char *const *options) {
     const char *words[OPTIONS + 6] = {"python3", EMULATE_PY, source, library};
@@ -128,13 +128,13 @@ EXPORT int nvrtcGetCUBIN(void *of, char *bytes) {
 EXPORT int nvrtcGetPTXSize(void *of, size_t *size) { return nvrtcGetCUBINSize(of, size); }
 EXPORT int nvrtcGetPTX(void *of, char *bytes) { return nvrtcGetCUBIN(of, bytes); }
 
-/* ---- device memory, where EMULATE_WRITTEN watches it ---- */
+/* ---- device memory, if EMULATE_WRITTEN watches it ---- */
 
 static int watched(void) { return getenv("EMULATE_WRITTEN") != NULL; }
 static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
 static uintptr_t taken;
 
-/* Addresses are never used again, and apart from each other. */
+/* Addresses are never used again, and blocks do not touch each other. */
 EXPORT void *mock_alloc(size_t bytes) {
     enum {
         APART = 4096,
@@ -186,7 +186,7 @@ typedef struct launch {
     unsigned seed;
 } launch;
 
-/* An ELF file says itself how long it is: its section headers come last. */
+/* The length of an ELF file follows from its header: the section headers are its last part. */
 static size_t elf_bytes(const unsigned char *image) {
     uint64_t offset;
     uint16_t size, count;
@@ -235,7 +235,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 
 /* ---- textures ---- */
 
-typedef struct texture { /* as in emulate.h */
+typedef struct texture { /* the same struct as in emulate.h */
     size_t width, height, layers;
     unsigned channels;
     int half, linear;

@@ -40,7 +40,7 @@ static int fails(const char *name) {
         int failed = fails(__func__);                                                                                  \
         if (failed) return failed;                                                                                     \
     } while (0)
-/* A call that must happen with the device's context current, as the driver demands. */
+/* A call for which the device's context must be current, as the driver demands. */
 #define CALL_IN_CONTEXT                                                                                                \
     CALL;                                                                                                              \
     if (M.current < 1) return 201
@@ -63,7 +63,7 @@ EXPORT int cuGetErrorName(int error, const char **name) {
 EXPORT int cuGetErrorString(int error, const char **text) { return cuGetErrorName(error, text); }
 EXPORT int cuDeviceGetCount(int *count) {
     CALL;
-    const char *said = getenv("MOCK_CUDA_DEVICES"); /* for programs that do not know of the mock */
+    const char *said = getenv("MOCK_CUDA_DEVICES"); /* for programs that do not know the mock */
     *count = said ? atoi(said) : M.devices;
     return 0;
 }
@@ -128,13 +128,12 @@ EXPORT int cuCtxPopCurrent_v2(void **context) {
 }
 EXPORT int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
     CALL_IN_CONTEXT;
-    const char *room = getenv("MOCK_CUDA_FREE"); /* for programs that do not know of the mock */
+    const char *room = getenv("MOCK_CUDA_FREE"); /* for programs that do not know the mock */
     *free_bytes = room ? strtoull(room, NULL, 10) : (size_t)3 << 20;
     *total = (size_t)1 << 32;
     return 0;
 }
-/* Memory that is never given back is counted by the test; the leak checker need not count it too.
- */
+/* The test counts memory that is never released, so the leak checker need not report it as well. */
 static void *keep(void *block) {
     static void *kept[4096];
     static size_t used;
@@ -142,7 +141,7 @@ static void *keep(void *block) {
     *slot = block;
     return *slot;
 }
-/* Device memory, and what of it the driver itself writes and reads; a read may fail. */
+/* Device memory, and the part of it that the driver itself reads and writes; a read may fail. */
 REPLACEABLE void *mock_alloc(size_t bytes) { return malloc(bytes); }
 REPLACEABLE void mock_free(void *block) { free(block); }
 REPLACEABLE void mock_wrote(const void *at, size_t bytes) { (void)at, (void)bytes; }
@@ -182,7 +181,7 @@ EXPORT int cuMemFreeHost(void *host) {
     ADD(M.pinned, -1);
     return 0;
 }
-/* How many pages are not there, all of them where one is not mapped. */
+/* Number of pages that are not present; all of them if one is not mapped. */
 static size_t absent_pages(void *host, size_t bytes) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), count = (bytes + page - 1) / page, absent = 0;
     unsigned char *there = calloc(count, 1);
@@ -287,7 +286,7 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void 
     return 0;
 }
 
-/* Things that only need to be counted. */
+/* Objects that only need to be counted. */
 static int make(void **thing, int *count) {
     *thing = count;
     ADD(*count, 1);
@@ -390,7 +389,7 @@ REPLACEABLE int cuModuleUnload(void *module) {
     ADD(M.modules, -1);
     return 0;
 }
-/* The one kernel that is played: kernels/sum/sum_add.cl. */
+/* The one kernel that the mock runs: kernels/sum/sum_add.cl. */
 static char plays_sum;
 static void sum(void **arguments) {
     float *to = *(float **)arguments[0] + *(uint64_t *)arguments[1];

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The library that a test opens: what `variable` says, else the file beside the executable, since
- * builds are carried to other folders and machines. */
+/* The library that a test opens: the one that `variable` names, else the file next to the executable, because builds
+ * are moved to other folders and machines. */
 static inline const char *mock_library(const char *variable, const char *file) {
     static char path[2 * PATH_MAX];
     const char *said = getenv(variable);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* NCCL without GPUs: ranks of one machine, processes or threads, whose device memory is the host's (mock_cuda.c), leave
- * what they send in files of a folder. Nothing waits: joining and receiving are over when ncclCommGetAsyncError finds them so.
- * MOCK_NCCL_FAIL: CALL:RANK (init, send), which then fails. */
+/* NCCL without GPUs: the ranks are processes or threads of one machine, whose device memory is host memory
+ * (mock_cuda.c). They leave what they send in files of a folder. Nothing blocks: joining and receiving are complete
+ * when ncclCommGetAsyncError finds them complete. MOCK_NCCL_FAIL=CALL:RANK (init, send) makes that call fail on that
+ * rank. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ typedef struct config {
 
 typedef struct transfer {
     struct communicator *own;
-    int peer; /* sends have gone before the group ends */
+    int peer; /* sends are done before the group ends */
     void *to;
     size_t bytes;
     unsigned number;
@@ -89,7 +90,7 @@ static void clear(const char *folder) {
     rmdir(folder);
 }
 
-/* The last to go takes the folder with it. */
+/* The last rank removes the folder. */
 static int end(communicator *own) {
     char path[200];
     snprintf(path, sizeof path, "%s/left-%d", own->folder, own->rank);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The preprocessor writes the functions from the list of those that are loaded. Each asks before()
- * whether it fails, calls the real one and tells after(). */
+/* The preprocessor generates the functions from the list of loaded ones. Each asks before() whether it fails, calls the
+ * real function and reports to after(). */
 
 enum {
 #define NAME(type, field, symbol, arguments) ID_##field,
@@ -20,12 +20,12 @@ enum { ARGUMENTS_MAX = 10, QUEUES_MAX = 64, NO_PLATFORM = -1001, TYPE_GPU = 1 <<
 typedef struct call {
     int id;
     uintptr_t a[ARGUMENTS_MAX];
-    bool counted, backed, holds; /* memory asked for; it is there; `going` is held */
+    bool counted, backed, holds; /* memory was asked for; it exists; the lock `going` is held */
     size_t bytes;
 } call;
 
-/* What a call is, and which arguments of a command are memory objects (0 = none; ANY = whichever
- * were set as a kernel's arguments). */
+/* The kind of a call, and which arguments of a command are memory objects (0 = none; ANY = all that were set as
+ * arguments of a kernel). */
 enum { RELEASES = 1, COMMANDS = 2, ANY = 255 };
 static const struct {
     unsigned char kind, memory[2];
@@ -54,9 +54,9 @@ static shim_orders told;
 static void *queues[QUEUES_MAX];
 static atomic_long commands;
 static atomic_int lost;
-static pthread_rwlock_t going = PTHREAD_RWLOCK_INITIALIZER; /* commands on their way */
+static pthread_rwlock_t going = PTHREAD_RWLOCK_INITIALIZER; /* commands in progress */
 
-/* ---- it begins and ends ---- */
+/* ---- begin and end ---- */
 
 static long number(const char *name, long otherwise) {
     const char *text = getenv(name);
@@ -93,7 +93,7 @@ __attribute__((destructor)) static void report(void) {
     fclose(file);
 }
 
-/* ---- the device is gone ---- */
+/* ---- loss of the device ---- */
 
 static void keep_queue(const void *old, void *new) {
     pthread_rwlock_wrlock(&going);
@@ -103,8 +103,8 @@ static void keep_queue(const void *old, void *new) {
     pthread_rwlock_unlock(&going);
 }
 
-/* What is gone touches no memory any more, unless it is to be late: nothing may be on its way when
- * the caller hears of it. */
+/* A lost device accesses no memory any more, unless SHIM_LATE is set: no command may be in progress when the caller
+ * learns of the loss. */
 static void lose(void) {
     pthread_rwlock_wrlock(&going);
     for (size_t i = 0; !lost && !told.late && i < QUEUES_MAX; i++) {
@@ -170,7 +170,7 @@ static void forget_doubles(char *extensions) {
     if (doubles) memcpy(doubles, "cl_khr_none", 11);
 }
 
-/* From 1, in the order in which devices are asked what they are. */
+/* Numbers of devices, from 1, in the order in which their properties are asked. */
 static int number_of(uintptr_t device) {
     static uintptr_t known[8];
     int i = 0;
@@ -191,7 +191,7 @@ static void after(const call *c, uintptr_t value) {
         forget_doubles((char *)type);
 }
 
-/* Functions that make something return their error through the last argument. */
+/* Functions that create an object return their error through the last argument. */
 static void *refuse_object(uintptr_t last, qb__cl_result result) {
     if (last) *(qb__cl_result *)last = result;
     return NULL;
@@ -203,7 +203,7 @@ static qb__cl_result refuse(uintptr_t last, qb__cl_result result) {
 
 /* ---- the functions ---- */
 
-/* EACH(X, types...): X(type, number), ...; of one type to ten. */
+/* EACH(X, types...) expands to X(type, number), ... for one to ten types. */
 #define EACH1(X, t) X(t, 0)
 #define EACH2(X, t, u) EACH1(X, t), X(u, 1)
 #define EACH3(X, t, u, v) EACH2(X, t, u), X(v, 2)

@@ -84,6 +84,22 @@ def test_the_curve_of_the_axis_and_the_sums(tmp_path):
         assert data["sums"]["swing"] < 0.01 and len(data["sums"]["sum"]) == 180
 
 
+def test_half_acquisition_is_drawn_where_it_is(tmp_path):
+    """The detector's ends lie 88 columns left and 39 columns right of the axis, and the volume is 176 pixels wide. Columns without a
+    signal do not set the grey levels, and a view of few rows is high enough to be seen."""
+    qb("simulate", "foam", "--detector", "128,2", "--views", "200", "--angles", "0:360", "--center-offset", "24", "--pixel-size", "1", "--photons", "5000",
+       "--faults", "dead=2", "-o", tmp_path / "s.h5")
+    qb("fbp", tmp_path / "s.h5", "--center", "87.5", "--rings", "dead", "-o", tmp_path / "v.npy", "--report", tmp_path / "r.html")
+    data, text = data_of(tmp_path / "r.html")
+    first = re.search(r'class="D" d="M([\d.]+) [\d.]+L([\d.]+)', data["drawing"])
+    volume = re.search(r'class="v" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', data["drawing"])
+    left, right, edge, wide = (float(x) for x in (*first.groups(), *volume.groups()))
+    assert (right - left) / wide == pytest.approx(128 / 176, abs=0.02)
+    assert (edge + wide / 2 - left) / (right - left) == pytest.approx(88 / 128, abs=0.02)
+    assert data["steps"][1]["images"][0]["window"][1] < 5 < data["steps"][1]["images"][0]["high_value"]
+    assert data["report"]["preparation"]["rings"].startswith("dead") and "min-height: 64px" in text
+
+
 def test_a_mask_is_shown_by_kind(tmp_path):
     qb("simulate", "disc", "--detector", "40,16", "--views", "30", "--photons", "5000", "-o", tmp_path / "s.h5")
     with h5py.File(tmp_path / "s.h5", "r+") as f:

@@ -155,44 +155,6 @@ static void add_histogram(cJSON *root, const html_report *r) {
 
 /* ---- the page ---- */
 
-static char *read_text(const char *path) {
-    FILE *file = fopen(path, "re");
-    char *text = NULL;
-    if (!file) return NULL;
-    fseek(file, 0, SEEK_END);
-    const long size = ftell(file);
-    rewind(file);
-    if (size > 0 && (text = calloc((size_t)size + 1, 1)) && fread(text, 1, (size_t)size, file) != (size_t)size)
-        text[0] = 0;
-    fclose(file);
-    return text;
-}
-
-/* Adds the drawing of the geometry that qb info --preview makes. */
-static void add_drawing(cJSON *root, qb_scan *scan, const qb_geometry *given) {
-    const qb_scan_info *info = qb_scan_describe(scan);
-    char path[PATH_MAX];
-    const char *folder = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/qb-report-XXXXXX.svg", folder && *folder ? folder : "/tmp");
-    qb_geometry own = {0};
-    if (!given && !(info->pixel_size > 0)) return; /* the drawing is in mm, so the pixel size must be known */
-    if (!given && info->angles &&
-        qb_geometry_parallel(info->views, info->angles, info->rows, info->columns,
-                             info->pixel_size > 0 ? info->pixel_size : 1, (double)(info->columns - 1) / 2,
-                             &own) != QB_OK)
-        return;
-    const int file = given || own.views ? mkstemps(path, 4) : -1;
-    if (file >= 0) {
-        close(file);
-        char *drawing = qb_geometry_picture(path, given ? given : &own, NULL) == QB_OK ? read_text(path) : NULL;
-        const char *svg = drawing ? strstr(drawing, "<svg") : NULL;
-        if (svg) cJSON_AddStringToObject(root, "drawing", svg);
-        free(drawing);
-        unlink(path);
-    }
-    qb_geometry_destroy(&own);
-}
-
 /* Adds the meaning of each warning code that occurs in the warnings. */
 static void add_codes(cJSON *root) {
     const cJSON *warning;
@@ -205,6 +167,17 @@ static void add_codes(cJSON *root) {
     }
 }
 
+/* Bytes of programs and libraries in memory, which are files and do not count for --max-ram. */
+static double bytes_of_files(void) {
+    char line[256];
+    double kilobytes = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "RssFile: %lf kB", &kilobytes) == 1) break;
+    if (status) fclose(status);
+    return 1024 * kilobytes;
+}
+
 static void add_about(cJSON *root, const cli *c) {
     char date[64];
     const time_t now = time(NULL);
@@ -215,7 +188,7 @@ static void add_about(cJSON *root, const cli *c) {
     cJSON_AddStringToObject(root, "version", qb_version());
     cJSON_AddStringToObject(root, "date", date);
     cJSON_AddStringToObject(root, "command", c->command);
-    cJSON_AddNumberToObject(root, "peak_bytes", 1024.0 * (double)usage.ru_maxrss);
+    cJSON_AddNumberToObject(root, "peak_bytes", 1024.0 * (double)usage.ru_maxrss - bytes_of_files());
     show_warnings(root);
     add_codes(root);
 }
@@ -268,7 +241,7 @@ qb_status html_report_write(cli *c, qb_scan *scan, const qb_geometry *geometry, 
     add_histogram(root, c->page);
     cJSON *done = cJSON_Parse(report);
     report_scan_add(root, c, scan, geometry, planned, done);
-    add_drawing(root, scan, geometry);
+    report_drawing_add(root, scan, geometry, planned, done);
     cJSON_AddItemToObject(root, "plan", planned ? planned : cJSON_CreateObject());
     cJSON_AddItemToObject(root, "report", done ? done : cJSON_CreateObject());
     cJSON_AddNumberToObject(root, "page_seconds", seconds_since(&from));

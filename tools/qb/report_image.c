@@ -46,17 +46,43 @@ static float most(const float *values, const image *m, size_t x0, size_t y0, siz
     return top;
 }
 
+/* The median of the finite values of up to five columns; NAN where there are none. Columns without a signal and single
+ * bright pixels vanish. */
+static float median_of_row(const float *row, size_t wide, size_t x) {
+    float five[5];
+    size_t n = 0;
+    for (size_t i = x > 2 ? x - 2 : 0; i <= x + 2 && i < wide; i++)
+        if (isfinite(row[i])) five[n++] = row[i];
+    qsort(five, n, sizeof *five, ascending);
+    return n ? five[n / 2] : NAN;
+}
+
+/* The values between which grey levels lie: all but the smallest and the largest half percent. */
+static void find_window(const float *values, size_t wide, size_t high, double window[2]) {
+    float *sorted = malloc(wide * high * sizeof *sorted);
+    size_t n = 0;
+    for (size_t y = 0; sorted && y < high; y++)
+        for (size_t x = 0; x < wide; x++) {
+            const float value = median_of_row(values + y * wide, wide, x);
+            if (isfinite(value)) sorted[n++] = value;
+        }
+    if (n) {
+        qsort(sorted, n, sizeof *sorted, ascending);
+        window[0] = sorted[n / 200], window[1] = sorted[n - 1 - n / 200];
+    }
+    free(sorted);
+}
+
 /* Adds the values as 16-bit little-endian numbers from 0 (smallest value) to 65534 (largest value); 65535 stands for
  * NaN and infinity. */
-static void add_values(cJSON *json, const float *values, size_t count) {
-    float *sorted = malloc(count * sizeof *sorted);
+static void add_values(cJSON *json, const float *values, size_t wide, size_t rows) {
+    const size_t count = wide * rows;
     unsigned char *bytes = malloc(2 * count);
-    size_t n = 0;
-    for (size_t i = 0; sorted && i < count; i++)
-        if (isfinite(values[i])) sorted[n++] = values[i];
-    if (sorted && n) qsort(sorted, n, sizeof *sorted, ascending);
-    const double low = sorted && n ? sorted[0] : 0, high = sorted && n ? sorted[n - 1] : 0;
-    const double window[2] = {sorted && n ? sorted[n / 200] : 0, sorted && n ? sorted[n - 1 - n / 200] : 0};
+    double low = INFINITY, high = -INFINITY, window[2] = {0, 0};
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i])) low = fmin(low, values[i]), high = fmax(high, values[i]);
+    if (low > high) low = high = 0;
+    find_window(values, wide, rows, window);
     for (size_t i = 0; bytes && i < count; i++) {
         const double share = high > low ? ((double)values[i] - low) / (high - low) : 0;
         const unsigned v = isfinite(values[i]) ? (unsigned)(share * 65534 + 0.5) : 65535;
@@ -67,7 +93,6 @@ static void add_values(cJSON *json, const float *values, size_t count) {
     cJSON_AddNumberToObject(json, "high_value", high);
     cJSON_AddItemToObject(json, "window", cJSON_CreateDoubleArray(window, 2));
     cJSON_AddStringToObject(json, "data", text ? text : "");
-    free(sorted);
     free(bytes);
     free(text);
 }
@@ -91,7 +116,7 @@ void add_image(cJSON *list, const float *values, const image *m) {
     cJSON_AddNumberToObject(json, "mm", m->mm * (double)step);
     cJSON_AddBoolToObject(json, "up", m->up);
     if (m->kinds) cJSON_AddBoolToObject(json, "kinds", true);
-    add_values(json, small, wide * high);
+    add_values(json, small, wide, high);
     cJSON_AddItemToArray(list, json);
     free(small);
 }

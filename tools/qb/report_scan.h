@@ -10,4 +10,8 @@
 void report_scan_add(cJSON *root, const cli *c, qb_scan *scan, const qb_geometry *geometry, const cJSON *plan,
                      const cJSON *done);
 
+/* report_drawing.c: adds "drawing", the geometry that qb info --preview draws, with the axis and the volume of this
+ * job. */
+void report_drawing_add(cJSON *root, qb_scan *scan, const qb_geometry *given, const cJSON *plan, const cJSON *done);
+
 #endif

@@ -231,8 +231,8 @@ static void decide_pairs(qb__fdk *fdk, const qb_env *env, qb__decision *decision
 }
 
 static void describe_angles(const qb__fdk *fdk, char *text, size_t size) {
-    snprintf(text, size, "%zu views over %.2f degrees, %s", fdk->info->views, fdk->weights.span * degrees,
-             redundancy_name(fdk->weights.kind));
+    snprintf(text, size, "%zu views over %.2f degrees; redundancy weights: %s", fdk->info->views,
+             fdk->weights.span * degrees, redundancy_name(fdk->weights.kind));
 }
 
 qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) {

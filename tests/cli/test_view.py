@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
+import os
 import random
 import signal
 import socket
@@ -66,14 +67,37 @@ def test_a_step_beyond_the_plane(server, volume):
     assert got == pytest.approx(np.nanmean(values[3]), rel=1e-5)
 
 
-def test_a_file_that_shrinks(tmp_path):
-    np.save(tmp_path / "v.npy", np.ones((8, 64, 64), "f4"))
+@pytest.mark.parametrize("change", ["shrinks", "goes", "takes another shape"])
+def test_a_file_that_changes(tmp_path, change):
+    """The page and the terminal say it, and no value of the new file is taken for one of the old file."""
+    path, ask = tmp_path / "v.npy", "/plane?axis=0&index=0&first=0,0&count=64,64&step=1"
+    np.save(path, np.ones((8, 64, 64), "f4"))
+    made = Server(path)
+    assert made.get(ask)[0] == 200
+    if change == "shrinks":
+        os.truncate(path, 20000)
+    elif change == "goes":
+        path.unlink()
+    else:
+        np.save(path, np.zeros((20, 80, 80), "f4"))
+    for _ in range(3):
+        status, body, _ = made.get(ask)
+        assert status == 500 and f"v.npy {'was moved or removed' if change == 'goes' else 'has changed'} since it was opened".encode() in body
+    made.process.send_signal(signal.SIGINT)
+    assert made.process.stderr.read().count("start qb view again") == 1 and made.process.wait() == 0
+
+
+def test_slices_beyond_any_detector(tmp_path):
+    """Of 40,000 x 40,000 pixels: no mask is made, for which all of them would be read."""
+    head = np.lib.format.header_data_from_array_1_0(np.empty(0, "<u2"))
+    with open(tmp_path / "v.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(file, {**head, "shape": (2, 40000, 40000)})
+        file.truncate(file.tell() + 2 * 2 * 40000 ** 2)
     made = Server(tmp_path / "v.npy")
-    with open(tmp_path / "v.npy", "r+b") as file:
-        file.truncate(20000)
-    assert made.get("/plane?axis=0&index=0&first=0,0&count=64,64&step=1")[0] == 200
-    status, body, _ = made.get("/plane?axis=0&index=7&first=0,0&count=64,64&step=1")
-    assert status == 500 and b"v.npy" in body
+    told = json.loads(made.get("/info")[1])
+    assert told["volumes"][0]["shape"] == [2, 40000, 40000] and told["fields"] == []
+    assert made.values("/plane?axis=0&index=1&first=30000,30000&count=10,10&step=1").tolist() == [0] * 100
+    assert len(made.values("/plane?axis=0&index=1&first=0,0&count=105,105&step=384&draft=1")) == 105 ** 2
     assert made.end() == 0
 
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "fields.h"
 #include "levels.h"
@@ -22,7 +23,8 @@ typedef struct file {
     qb_volume *volume;
     view_stack stack; /* the volume's images, as the page reads them */
     const char *path;
-    char *about; /* JSON of /info for this file; made at the first request */
+    struct stat opened; /* how the file was when it was opened */
+    char *about;        /* JSON of /info for this file; made at the first request */
 } file;
 
 /* Numbers of volumes in requests: 0 and 1 are files; FIELDS and above are the fields of file 0. */
@@ -204,12 +206,31 @@ static view_answer oblique(view_data *data, const char *query) {
 
 /* ---- table of requests ---- */
 
+/* Says that a file is not what was opened. Its old values may be gone, and its new values may have another shape. */
+static bool has_changed(const view_data *data, view_answer *answer) {
+    for (int i = 0; i < data->count; i++) {
+        const file *f = &data->file[i];
+        struct stat now;
+        const bool there = stat(f->path, &now) == 0;
+        if (S_ISDIR(f->opened.st_mode)) continue; /* its files are opened when they are read */
+        if (there && now.st_ino == f->opened.st_ino && now.st_size == f->opened.st_size &&
+            now.st_mtim.tv_sec == f->opened.st_mtim.tv_sec && now.st_mtim.tv_nsec == f->opened.st_mtim.tv_nsec)
+            continue;
+        *answer = view_say(500, "%.500s %s since it was opened: start qb view again", f->path,
+                           there ? "has changed" : "was moved or removed");
+        return true;
+    }
+    return false;
+}
+
 view_answer view_data_answer(void *data, const char *path, const char *query, const volatile sig_atomic_t *gone) {
     (void)gone;
     static const struct {
         const char *path;
         view_answer (*make)(view_data *data, const char *query);
     } rows[] = {{"/info", info}, {"/plane", plane}, {"/value", value}, {"/line", line}, {"/oblique", oblique}};
+    view_answer changed;
+    if (has_changed(data, &changed)) return changed;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(path, rows[i].path) == 0) return rows[i].make(data, query);
     return view_say(404, "there is nothing of that name");
@@ -231,6 +252,7 @@ qb_status view_data_open(const char *const paths[2], const char *dataset, view_d
         status = qb_volume_open(paths[i], dataset, &f->volume);
         if (status != QB_OK) break;
         f->stack = (view_stack){qb_volume_info(f->volume), read_file, f->volume};
+        if (stat(paths[i], &f->opened) != 0) f->opened = (struct stat){.st_mode = S_IFDIR}; /* a pattern of names */
         made->count = i + 1;
     }
     if (status == QB_OK && made->count == 1 && !points_up(made->file[0].stack.info))

@@ -8,6 +8,7 @@
 #include "levels.h"
 
 enum { FLAT, DARK, MASK };
+enum { PIXELS_MOST = 1 << 26 }; /* no detector has more: a larger stack is a volume, of which no fields are read */
 static const char *const names[VIEW_FIELDS] = {[FLAT] = "flat", [DARK] = "dark", [MASK] = "mask"};
 
 typedef struct field {
@@ -37,6 +38,7 @@ static qb_status read_field(void *user, const size_t first[3], const size_t coun
 view_fields *view_fields_open(const char *path, const char *dataset, const qb_array_info *views) {
     const qb_env quiet = {.struct_size = sizeof quiet};
     const qb_scan_options as = {.dataset = dataset, .keep_all_views = true};
+    if (views->shape[1] > PIXELS_MOST / views->shape[2]) return NULL;
     view_fields *fields = calloc(1, sizeof *fields);
     if (!fields || qb_scan_open(path, &as, &quiet, &fields->scan) != QB_OK) return free(fields), NULL;
     const qb_scan_info *info = qb_scan_describe(fields->scan);

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -15,6 +16,8 @@ typedef struct viewing {
     cli *c;
     const char *token;
     const view_shown *shown;
+    pthread_mutex_t lock; /* protects `failure` */
+    char failure[700];    /* the last failure that the terminal has said */
 } viewing;
 
 static bool is_over(void *user) {
@@ -79,9 +82,21 @@ static view_lane lane(void *user, const char *path, const char *query) {
     return shown->lane(shown->user, path, query);
 }
 
+/* The terminal says failures of the server, too: each once. */
+static void say_failure(viewing *v, const char *why) {
+    pthread_mutex_lock(&v->lock);
+    if (strncmp(v->failure, why, sizeof v->failure - 1) != 0) {
+        snprintf(v->failure, sizeof v->failure, "%s", why);
+        v->c->env.log(NULL, QB_LOG_WARNING, v->failure);
+    }
+    pthread_mutex_unlock(&v->lock);
+}
+
 static view_answer answer(void *user, const char *path, const char *query, const volatile sig_atomic_t *gone) {
-    const view_shown *shown = ((viewing *)user)->shown;
-    return shown->answer(shown->user, path, query, gone);
+    viewing *v = user;
+    const view_answer made = v->shown->answer(v->shown->user, path, query, gone);
+    if (made.status == 500 && made.bytes) say_failure(v, made.bytes);
+    return made;
 }
 
 qb_status view_prepare(cli *c, view_serve_fn **serve) {
@@ -91,7 +106,7 @@ qb_status view_prepare(cli *c, view_serve_fn **serve) {
 
 qb_status view_serve(cli *c, view_serve_fn *serve, const view_shown *shown) {
     char token[33] = "", words[300] = "";
-    viewing v = {.c = c, .token = token, .shown = shown};
+    viewing v = {.c = c, .token = token, .shown = shown, .lock = PTHREAD_MUTEX_INITIALIZER};
     const view_server server = {
         .address = c->options.view.listen,
         .port = c->options.view.port,

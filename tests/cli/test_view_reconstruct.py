@@ -232,6 +232,20 @@ def test_a_slice_by_tv(scans, tmp_path):
         assert made.end() == 0
 
 
+def test_a_scan_without_an_axis(tmp_path):
+    """Views of noise: the axis is the middle column, which the page and the terminal say."""
+    draw = np.random.default_rng(1)
+    np.save(tmp_path / "noise.npy", draw.random((40, 4, 48), "f4"))
+    made = Server(tmp_path / "noise.npy", "--angles", "0:180", "--reconstruct")
+    try:
+        note = json.loads(made.get("/info")[1])["volumes"][0]["note"]
+        assert "no rotation axis was found" in note and "middle column, 23.5: move it on the page" in note
+        assert b"--center 23.5" in made.get("/command?")[1]
+        assert note in next(line for line in made.process.stderr if "middle column" in line)
+    finally:
+        assert made.end() == 0
+
+
 def test_what_it_refuses(scans, tmp_path):
     path = scans["fbp"][0]
     assert "leave --slices out" in fails(2, "view", path, "--reconstruct", "--slices", "2:3")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans what stays the same while a scan is looked at: the volume, its rough level and the kernel. */
 #include "live.h"
+#include "query.h"
 #include "recon.h"
 
 #include <math.h>
@@ -19,23 +20,40 @@ static void note_given(cli *c, const qb_param *row) {
     if (c->given_count < GIVEN_MAX) c->given[c->given_count++] = row;
 }
 
+static double middle_column(const qb_scan_info *info) { return 0.5 * ((double)info->whole_columns - 1); }
+
+/* Searches the axis. Where none is found and none was asked for, it is the middle column, and is moved on the page. */
+static qb_status search_axis(view_recon *r, double *column) {
+    cli *c = r->c;
+    const qb_fbp_options *fbp = &c->options.fbp;
+    const qb_center_options how = {.method = fbp->center, .search = fbp->search, .tilt = fbp->tilt};
+    qb_center_result found = {.struct_size = sizeof found};
+    char why[400];
+    const qb_status status = qb_center_find(r->scan, &c->options.prep, &how, &c->env, &found);
+    finish_progress();
+    *column = found.column;
+    if (status != QB_BAD_INPUT || fbp->center) return status;
+    *column = middle_column(qb_scan_describe(r->scan));
+    view_why(status, why, sizeof why);
+    snprintf(r->note, sizeof r->note, "%s. The axis is the middle column, %g: move it on the page", why, *column);
+    c->env.log(NULL, QB_LOG_WARNING, r->note);
+    return QB_OK;
+}
+
 /* Finds the axis as a number, so that all pictures and the shown command use the same axis. */
-static qb_status settle_axis(cli *c, qb_scan *scan) {
-    const qb_scan_info *info = qb_scan_describe(scan);
+static qb_status settle_axis(view_recon *r) {
+    cli *c = r->c;
+    const qb_scan_info *info = qb_scan_describe(r->scan);
     qb_fbp_options *fbp = &c->options.fbp;
     char column[64], *end = NULL;
     double value = fbp->center ? strtod(fbp->center, &end) : NAN;
     if (!fbp->center && info->center_holds) value = info->center;
     if (fbp->center && strcmp(fbp->center, "stated") == 0) value = info->center;
-    if (fbp->center && strcmp(fbp->center, "middle") == 0) value = 0.5 * ((double)info->whole_columns - 1);
+    if (fbp->center && strcmp(fbp->center, "middle") == 0) value = middle_column(info);
     if (fbp->center && end > fbp->center && !*end) return QB_OK;
     if (isnan(value) || (fbp->center && end > fbp->center)) {
-        const qb_center_options how = {.method = fbp->center, .search = fbp->search, .tilt = fbp->tilt};
-        qb_center_result found = {.struct_size = sizeof found};
-        const qb_status status = qb_center_find(scan, &c->options.prep, &how, &c->env, &found);
-        finish_progress();
+        const qb_status status = search_axis(r, &value);
         if (status != QB_OK) return status;
-        value = found.column;
     }
     snprintf(column, sizeof column, "%.3f", value);
     note_given(c, qb_param_find(qb_fbp_params, "center"));
@@ -64,7 +82,7 @@ static qb_status settle(view_recon *r) {
     const char *file = r->cone ? c->options.geometry.geometry : c->options.fbp.geometry;
     r->fixed = (file && strcmp(file, "parallel") != 0) || (r->cone && qb_scan_describe(r->scan)->geometry_from);
     if (r->fixed) return QB_OK;
-    return r->cone ? settle_offset(c, r->scan) : settle_axis(c, r->scan);
+    return r->cone ? settle_offset(c, r->scan) : settle_axis(r);
 }
 
 /* ---- the volume ---- */

@@ -73,6 +73,7 @@ typedef struct view_recon {
     view_grid grid, rough_grid;
     double rough_scale; /* factor for the values of the rough level */
     char kernel[64], units[24];
+    char note[500];     /* what the page says at first; "": nothing */
     const char *output; /* output file of the command */
     view_planes planes;
     view_kept kept;

@@ -200,6 +200,7 @@ static void describe(view_recon *r) {
     cJSON_AddBoolToObject(how, "live", r->live != NULL);
     cJSON_AddItemToObject(how, "controls", view_controls_json(r->c, r->cone, r->fixed, r->live != NULL, info));
     cJSON_AddItemToObject(about, "reconstruct", how);
+    cJSON_AddStringToObject(about, "note", r->note);
     add_levels(r, about);
     r->about = cJSON_PrintUnformatted(about);
     cJSON_Delete(about);

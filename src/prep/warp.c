@@ -93,7 +93,7 @@ size_t qb__warp_bytes(const qb__warp *w) {
     const qb_scan_info *info = &w->scan.info;
     const size_t each = raw_row(w) + stride_of(w) * sizeof(float) + info->columns, view = info->rows * each;
     return qb__scan_rows_bytes(&w->rows) + qb__smaller(info->views * view, qb__larger(2 * MOST_BYTES, view)) +
-           threads_of(w) * info->columns * (2 * sizeof(double) + sizeof(float));
+           threads_of(w) * info->columns * (2 * LINES * sizeof(double) + sizeof(float));
 }
 
 /* Positions in the stored image of the first pixels of one row of a view. */
@@ -130,15 +130,17 @@ static size_t correct(const qb__warp *w, size_t row, size_t lost, float *line) {
 
 typedef struct piece {
     qb__warp *w;
-    char *raw;                /* [view][row0 <= row < row1] */
-    float *cells;             /* transmissions, in lines of `stride` floats */
-    unsigned char *lost;      /* [row][column] 1: the pixel has no value */
-    size_t view0, row0, row1; /* rows that are read */
-    size_t first, end;        /* rows that are computed */
-    float *out;               /* [view][first <= row < end] */
-    atomic_bool holes;        /* a pixel that was read has no value */
-    double *places;           /* [thread][2][column] scratch */
-    float *changes;           /* [thread][column] scratch */
+    char *raw;           /* [view][row0 <= row < row1] */
+    float *cells;        /* transmissions, in lines of `stride` floats */
+    unsigned char *lost; /* [row][column] 1: the pixel has no value */
+    size_t view0, views; /* views that are read */
+    size_t row0, row1;   /* rows that are read */
+    size_t first, end;   /* rows that are computed */
+    float *out;          /* [view][first <= row < end] */
+    atomic_bool holes;   /* a pixel that was read has no value */
+    double *places;      /* [thread][LINES][2][column] positions of the group of rows that follows */
+    size_t *placed;      /* [thread] group of rows that has them, + 1 */
+    float *changes;      /* [thread][column] scratch */
 } piece;
 
 static size_t rows_read(const piece *p) { return p->row1 - p->row0; }
@@ -175,24 +177,28 @@ static void give(const piece *p, size_t view, size_t row, const double *column, 
     }
 }
 
+/* Makes a few rows of one view. Positions are the same in all views unless these move. */
 static qb_status make_lines(void *context, size_t task, size_t worker) {
     const piece *p = context;
     const qb__warp *w = p->w;
     const qb_scan_info *info = &w->scan.info;
-    const size_t made = p->end - p->first, groups = qb__ceil_div(made, LINES), view = task / groups;
-    double *column = p->places + worker * 2 * info->columns, *row = column + info->columns;
+    const size_t made = p->end - p->first, columns = info->columns, view = task % p->views, group = task / p->views;
+    const size_t first = group * LINES, end = qb__smaller(first + LINES, made);
     const qb__resample_image image = {.cells = p->cells + view * rows_read(p) * stride_of(w) + QB__RESAMPLE_EDGE,
                                       .stride = stride_of(w),
-                                      .columns = info->columns,
+                                      .columns = columns,
                                       .rows = info->rows,
                                       .row0 = p->row0,
                                       .row1 = p->row1};
-    for (size_t i = task % groups * LINES; i < qb__smaller((task % groups + 1) * LINES, made); i++) {
-        float *out = p->out + (view * made + i) * info->columns;
-        places_of(w, p->view0 + view, p->first + i, info->columns, column, row);
-        qb__resample_row(w->resampler, &image, column, row, info->columns, NAN, out);
-        give(p, view, p->first + i, column, row, p->changes + worker * info->columns, out);
+    const bool known = !info->shifts && p->placed[worker] == group + 1;
+    for (size_t i = first; i < end; i++) {
+        double *column = p->places + (worker * LINES + i - first) * 2 * columns, *row = column + columns;
+        float *out = p->out + (view * made + i) * columns;
+        if (!known) places_of(w, p->view0 + view, p->first + i, columns, column, row);
+        qb__resample_row(w->resampler, &image, column, row, columns, NAN, out);
+        give(p, view, p->first + i, column, row, p->changes + worker * columns, out);
     }
+    p->placed[worker] = group + 1;
     return QB_OK;
 }
 
@@ -253,10 +259,11 @@ qb_status qb__warp_read(qb__warp *w, qb__scan_door *door, size_t view0, size_t v
     QB__TRY(qb__alloc(each * rows_read(&p), raw_row(w), &p.raw));
     QB__TRY(qb__alloc(each * rows_read(&p), stride * sizeof *p.cells, &p.cells));
     QB__TRY(qb__alloc(each * rows_read(&p), columns, &p.lost));
-    QB__TRY(qb__alloc(threads_of(w) * columns, 2 * sizeof *p.places, &p.places));
+    QB__TRY(qb__alloc(threads_of(w) * LINES * columns, 2 * sizeof *p.places, &p.places));
+    QB__TRY(qb__alloc(threads_of(w), sizeof *p.placed, &p.placed));
     QB__TRY(qb__alloc(threads_of(w), columns * sizeof *p.changes, &p.changes));
     for (p.view0 = view0; p.view0 < view1; p.view0 += each) {
-        const size_t views = qb__smaller(each, view1 - p.view0);
+        const size_t views = p.views = qb__smaller(each, view1 - p.view0);
         p.holes = false;
         p.out = (float *)out + (p.view0 - view0) * (row1 - row0) * columns;
         QB__TRY(read_views(&p, door, views));
@@ -268,6 +275,7 @@ out:
     qb__free(p.cells);
     qb__free(p.lost);
     qb__free(p.places);
+    qb__free(p.placed);
     qb__free(p.changes);
     return status;
 }

@@ -81,6 +81,9 @@ typedef struct qb_stack {
     /* Zarr: none, gzip, zstd, blosc or bitshuffle; NULL: none */
     const char *compress;
     qb_zarr zarr;
+    /* Volumes: z points down, because the detector's rows count downwards; x, y and z are then left-handed. MetaImage,
+     * NIfTI and NRRD state it as an axis that points the other way. */
+    bool z_down;
 } qb_stack;
 
 /* A file that is written under a temporary name; it gets its name only by qb_writer_commit. */

@@ -162,6 +162,7 @@ typedef struct qb_scan_info {
     /* degrees by which the detector of a cone beam is tilted out of its plane, as the file states it and as in
      * qb_geometry_options.tilt; 0: not stated */
     double detector_lean;
+    bool rows_down; /* the scanner's rows count downwards, so that z of a volume points down */
 } qb_scan_info;
 
 /* Open a scan. Reads metadata, flats, darks, angles and a few rows of each view. Views without data (no beam, only NaN,

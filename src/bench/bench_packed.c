@@ -33,6 +33,7 @@ static const packing packings[] = {
     {"h5", "zstd", QB__CODEC_ZSTD, 8 * 128 * 128, true},
     {"h5", "blosc", QB__CODEC_BLOSC, 8 * 128 * 128, false},
     {"h5", "bitshuffle", QB__CODEC_BITSHUFFLE_LZ4, 8 * 128 * 128, false},
+    {"h5", "lz4", QB__CODEC_LZ4, 8 * 128 * 128, true},
     {"zarr", "gzip", QB__CODEC_GZIP, 64 * 64 * 64, false},
     {"zarr", "zstd", QB__CODEC_ZSTD, 64 * 64 * 64, false},
     {"zarr", "blosc", QB__CODEC_BLOSC, 64 * 64 * 64, false},

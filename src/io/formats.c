@@ -115,7 +115,8 @@ static const qb__format formats[] = {
     {
         .name = "NRRD",
         .extensions = " .nrrd .nhdr ",
-        .line = "NRRD (.nrrd .nhdr): reads raw and gzip data, in the file or in one next to it; writes .nrrd, with a "
+        .line = "NRRD (.nrrd .nhdr): reads raw and gzip data, in the file or in one next to it; writes .nrrd, also "
+                "gzip, with a "
                 ".json next to it",
         .begins = begins_nrrd,
         .open = qb__nrrd_open,

@@ -38,6 +38,7 @@ static void add_stack(cJSON *object, const qb_stack *stack) {
     if (*stack->description) cJSON_AddStringToObject(object, "description", stack->description);
     cJSON_AddItemToObject(object, "voxel_mm", cJSON_CreateDoubleArray(stack->voxel, 3));
     cJSON_AddItemToObject(object, "offset_mm", cJSON_CreateDoubleArray(stack->offset, 3));
+    if (stack->z_down) cJSON_AddTrueToObject(object, "z_down");
     cJSON_AddNumberToObject(object, "first", (double)stack->first);
     double scale[2] = {stack->scale_low, stack->scale_high};
     if (scale[1] > scale[0]) cJSON_AddItemToObject(object, "scale", cJSON_CreateDoubleArray(scale, 2));
@@ -158,6 +159,7 @@ void qb__sidecar_take(const cJSON *object, qb__source *source) {
     const char *beam = cJSON_GetStringValue(cJSON_GetObjectItem(object, "beam"));
     if (beam) source->beam = qb__beam_named(beam);
     get_voxel(object, source->voxel);
+    source->z_down = cJSON_IsTrue(cJSON_GetObjectItem(object, "z_down"));
     get_numbers(object, "offset_mm", 3, source->offset);
     get_numbers(object, "scale", 2, source->scale);
 }

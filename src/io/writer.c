@@ -111,7 +111,8 @@ qb_status qb__packing_check(const char *path, const qb_stack *stack, const qb__w
         return qb__fail(QB_BAD_ARGUMENT, "--compress %s: files like %s can have%sonly; give a .h5 or .zarr file",
                         stack->compress, path, kind->packs);
     if (!kind->packs)
-        return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s cannot be compressed; give a .h5, .zarr or .mha file",
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--compress %s: %s cannot be compressed; give a .h5, .zarr, .mha or .nrrd file",
                         stack->compress, path);
     if (stack->parts <= 1) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--compress %s: %s is one file: --parts 1, not %zu", stack->compress, path,

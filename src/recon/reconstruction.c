@@ -143,6 +143,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(check_dtype(r));
     QB__TRY(qb__draft_check(r));
     number_images(r, &d->stack);
+    d->stack.z_down = r->task.info && r->task.info->rows_down && !qb__stack_is_projections(&d->stack);
     QB__TRY(qb__ranks_share(r, env));
     if (!d->resume) qb__phase_keep(r->phase, d->row0, d->row1, env);
     r->volume =

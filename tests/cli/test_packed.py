@@ -12,7 +12,7 @@ import pytest
 from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, fails, killed, memory_is_ours, qb, qb_json
 
 FBP = ["--center", "74.5", "--device", "cpu", "--threads", 1, "--kernel", "bp_parallel_linear.scalar"]  # slabs of few slices
-CODECS = {"gzip": None, "zstd": "32015", "blosc": "32001", "bitshuffle": "32008"}
+CODECS = {"gzip": None, "zstd": "32015", "blosc": "32001", "bitshuffle": "32008", "lz4": "32004"}
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_damage(scan, tmp_path):
 
 
 def test_what_does_not_go(scan, tmp_path):
-    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.npy", "--compress", "gzip", says=["give a .h5, .zarr or .mha file"])
+    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.npy", "--compress", "gzip", says=["give a .h5, .zarr, .mha or .nrrd file"])
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.h5", "--compress", "gzip", "--parts", 2, says=["--parts 1"])
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.h5", "--compress", "lzma", says=["bitshuffle"])
     assert os.listdir(tmp_path) == []

@@ -156,8 +156,8 @@ def test_what_is_there(scan, want, tmp_path):
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "x.zarr", says=["is not a folder, and Zarr is one"])
     qb("convert", scan, "-o", tmp_path / "s.zarr")
     fails(2, "fbp", tmp_path / "s.zarr", *FBP, "-o", tmp_path / "s.zarr", says=["would overwrite the input"])
-    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.npy", "--compress", "zstd", says=["give a .h5, .zarr or .mha file"])
-    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "y.zarr", "--compress", "zip", says=["give none, gzip, zstd, blosc or bitshuffle"])
+    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "v.npy", "--compress", "zstd", says=["give a .h5, .zarr, .mha or .nrrd file"])
+    fails(2, "fbp", scan, *FBP, "-o", tmp_path / "y.zarr", "--compress", "zip", says=["give none, gzip, zstd, blosc, bitshuffle or lz4"])
     fails(2, "fbp", scan, *FBP, "-o", tmp_path / "y.zarr", "--zarr", "0.6", says=["--zarr 0.6"])
 
 

@@ -5,6 +5,7 @@
 
 #ifdef QB_HAVE_LZ4
 #include <lz4.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -132,6 +133,23 @@ size_t qb__bitshuffle_unpack(size_t size, const void *in, size_t packed, void *o
     if ((size_t)(end - at) < left * size) return 0;
     memcpy(to, at, left * size);
     return (size_t)bytes;
+}
+
+size_t qb__lz4_most(size_t bytes) { return HEADER + LENGTH + bytes + bytes / 255 + 16; }
+
+/* One block, which is stored unchanged if it does not become smaller. */
+size_t qb__lz4_pack(size_t size, const void *in, size_t bytes, void *out, size_t room) {
+    unsigned char *to = out;
+    (void)size;
+    if (bytes > LARGEST || room < qb__lz4_most(bytes)) return 0;
+    const int got = LZ4_compress_default(in, (char *)to + HEADER + LENGTH, (int)bytes, LZ4_compressBound((int)bytes));
+    const bool smaller = got > 0 && (size_t)got < bytes;
+    const size_t packed = smaller ? (size_t)got : bytes;
+    if (!smaller) memcpy(to + HEADER + LENGTH, in, bytes);
+    put_big(to, bytes, 8);
+    put_big(to + 8, bytes, 4);
+    put_big(to + HEADER, packed, LENGTH);
+    return HEADER + LENGTH + packed;
 }
 
 /* A block that does not become smaller is stored unchanged. */

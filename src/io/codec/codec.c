@@ -137,22 +137,22 @@ static const struct {
 #ifdef QB_HAVE_LZ4
     [QB__CODEC_BITSHUFFLE_LZ4] = {"bitshuffle of HDF5", NULL, qb__bitshuffle_most, qb__bitshuffle_pack,
                                   qb__bitshuffle_unpack},
-    [QB__CODEC_LZ4] = {"LZ4", NULL, NULL, NULL, qb__lz4_unpack},
+    [QB__CODEC_LZ4] = {"lz4", NULL, qb__lz4_most, qb__lz4_pack, qb__lz4_unpack},
 #else
     [QB__CODEC_BITSHUFFLE_LZ4] = WITHOUT("bitshuffle of HDF5", "liblz4-dev"),
-    [QB__CODEC_LZ4] = WITHOUT("LZ4", "liblz4-dev"),
+    [QB__CODEC_LZ4] = WITHOUT("lz4", "liblz4-dev"),
 #endif
 };
 
 qb_status qb__codec_named(const char *name, qb__codec_kind *codec) {
     *codec = QB__CODEC_NONE;
     if (!name || !*name) return QB_OK;
-    for (qb__codec_kind k = QB__CODEC_NONE; k <= QB__CODEC_BITSHUFFLE; k++) {
+    for (qb__codec_kind k = QB__CODEC_NONE; k <= QB__CODEC_LZ4; k++) {
         if (k == QB__CODEC_ZLIB || strcmp(codecs[k].name, name) != 0) continue;
         *codec = k;
         return qb__codec_needs(k, "--compress");
     }
-    return qb__fail(QB_BAD_ARGUMENT, "--compress %s: give none, gzip, zstd, blosc or bitshuffle", name);
+    return qb__fail(QB_BAD_ARGUMENT, "--compress %s: give none, gzip, zstd, blosc, bitshuffle or lz4", name);
 }
 
 bool qb__codec_has(qb__codec_kind codec) { return codecs[codec].unpack != NULL; }

@@ -16,9 +16,9 @@ typedef enum qb__codec_kind {
     QB__CODEC_ZSTD,
     QB__CODEC_BLOSC,
     QB__CODEC_BITSHUFFLE, /* Blosc with bit shuffling and LZ4 */
-    /* Only in HDF5 files, and not names of --compress: */
+    QB__CODEC_LZ4,        /* filter 32004 of HDF5 */
+    /* Only in HDF5 files, and not a name of --compress: */
     QB__CODEC_BITSHUFFLE_LZ4, /* filter 32008 */
-    QB__CODEC_LZ4,            /* filter 32004, only for reading */
     QB__CODEC_COUNT
 } qb__codec_kind;
 

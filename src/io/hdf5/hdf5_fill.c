@@ -67,6 +67,7 @@ static bool describe_data(hid_t set, const qb_stack *stack, bool projections) {
         if (stack->voxel[i] > 0.0) good = good && qb__h5_put_number(set, names[i][0], stack->voxel[i]);
         if (!projections) good = good && qb__h5_put_number(set, names[i][1], stack->offset[i]);
     }
+    if (stack->z_down) good = good && qb__h5_put_number(set, "z_down", 1);
     if (stack->scale_high > stack->scale_low)
         good = good && qb__h5_put_number(set, "scale_low", stack->scale_low) &&
                qb__h5_put_number(set, "scale_high", stack->scale_high);

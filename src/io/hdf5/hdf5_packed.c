@@ -32,7 +32,7 @@ qb_status qb__h5_packed_plan(const qb_stack *stack, qb__h5_packed *p) {
     qb_status status = qb__codec_named(stack->compress, &p->codec);
     if (p->codec == QB__CODEC_GZIP) p->codec = QB__CODEC_ZLIB; /* HDF5's deflate has no gzip header */
     if (p->codec == QB__CODEC_BITSHUFFLE) p->codec = QB__CODEC_BITSHUFFLE_LZ4;
-    p->shuffle = p->codec == QB__CODEC_ZLIB || p->codec == QB__CODEC_ZSTD;
+    p->shuffle = p->codec == QB__CODEC_ZLIB || p->codec == QB__CODEC_ZSTD || p->codec == QB__CODEC_LZ4;
     if (status == QB_OK) status = qb__codec_needs(p->codec, "--compress");
     cut(stack->shape, p);
     p->spool.layers = qb__ceil_div(stack->shape[0], p->chunk[0]);
@@ -52,7 +52,7 @@ size_t qb__h5_packed_memory(const qb__h5_packed *p, qb_dtype dtype) {
 
 /* Filters that HDF5 may lack: stored as optional, with all parameters that their plug-ins would set. */
 hid_t qb__h5_packed_layout(const qb__h5_packed *p, qb_dtype dtype) {
-    enum { BLOSC = 32001, BITSHUFFLE = 32008, ZSTANDARD = 32015 };
+    enum { BLOSC = 32001, LZ4 = 32004, BITSHUFFLE = 32008, ZSTANDARD = 32015 };
     const unsigned size = (unsigned)qb_dtype_size(dtype), bytes = (unsigned)numbers_of(p) * size;
     const unsigned blosc[] = {2, 2, size, bytes, 5, 1, 1}, shuffled[] = {0, 5, size, 0, 2}, level = QB__CODEC_LEVEL;
     const hsize_t chunk[] = {p->chunk[0], p->chunk[1], p->chunk[2]};
@@ -64,6 +64,7 @@ hid_t qb__h5_packed_layout(const qb__h5_packed *p, qb_dtype dtype) {
     case QB__CODEC_ZLIB: good = good && H5Pset_deflate(plist, level) >= 0; break;
     case QB__CODEC_ZSTD: good = good && H5Pset_filter(plist, ZSTANDARD, H5Z_FLAG_OPTIONAL, 1, &level) >= 0; break;
     case QB__CODEC_BLOSC: good = good && H5Pset_filter(plist, BLOSC, H5Z_FLAG_OPTIONAL, 7, blosc) >= 0; break;
+    case QB__CODEC_LZ4: good = good && H5Pset_filter(plist, LZ4, H5Z_FLAG_OPTIONAL, 1, &bytes) >= 0; break;
     default: good = good && H5Pset_filter(plist, BITSHUFFLE, H5Z_FLAG_OPTIONAL, 5, shuffled) >= 0;
     }
     if (good) return plist;

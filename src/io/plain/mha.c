@@ -202,12 +202,17 @@ static qb_status data_offset(header *h, const char *file, bool local) {
 /* Set the position. MetaImage states that of the first voxel, qb__source that of the middle. */
 static void place(const header *h, qb__source *source) {
     const size_t *n = h->layout.shape;
+    source->z_down = h->turn[8] < 0;
     for (int i = 0; i < 3; i++) {
         double d = isfinite(h->spacing[i]) && h->spacing[i] > 0 ? h->spacing[i] : 0;
         source->voxel[i] = d;
-        if (isfinite(h->first[i])) source->offset[i] = h->first[i] + 0.5 * ((double)n[2 - i] - 1) * (d > 0 ? d : 1);
+        const double first = i == 2 && source->z_down ? -h->first[i] : h->first[i];
+        if (isfinite(first)) source->offset[i] = first + 0.5 * ((double)n[2 - i] - 1) * (d > 0 ? d : 1);
     }
-    for (size_t k = 0; k < 9; k++) source->turned = source->turned || !(fabs(h->turn[k] - (k % 4 == 0)) < 1e-6);
+    for (size_t k = 0; k < 9; k++) {
+        const double turn = k == 8 ? fabs(h->turn[k]) : h->turn[k];
+        source->turned = source->turned || !(fabs(turn - (k % 4 == 0)) < 1e-6);
+    }
 }
 
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {

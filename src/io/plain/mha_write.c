@@ -40,16 +40,17 @@ static size_t print_header(const qb_writer *writer, const char *provenance, uint
         d[i] = s->voxel[i] > 0.0 ? s->voxel[i] : 1.0;
         first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1.0) * d[i];
     }
+    if (s->z_down) first[2] = 0 - first[2];
     print_rare(s, rare, sizeof rare);
     if (packed) snprintf(packing, sizeof packing, "CompressedDataSize = %llu\n", (unsigned long long)packed);
     int n = qb__print(text, size,
                       "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
-                      "CompressedData = %s\n%sTransformMatrix = 1 0 0 0 1 0 0 0 1\n"
+                      "CompressedData = %s\n%sTransformMatrix = 1 0 0 0 1 0 0 0 %s1\n"
                       "Offset = %.12g %.12g %.12g\nCenterOfRotation = 0 0 0\n"
                       "ElementSpacing = %.12g %.12g %.12g\nDimSize = %zu %zu %zu\nElementType = %s\n"
                       "QuickbeamQuantity = %s\nQuickbeamUnits = %s\n%sQuickbeamProvenance = %s",
-                      packed ? "True" : "False", packing, first[0], first[1], first[2], d[0], d[1], d[2], s->shape[2],
-                      s->shape[1], s->shape[0], type_name(s->dtype), s->quantity,
+                      packed ? "True" : "False", packing, s->z_down ? "-" : "", first[0], first[1], first[2], d[0],
+                      d[1], d[2], s->shape[2], s->shape[1], s->shape[0], type_name(s->dtype), s->quantity,
                       s->voxel[0] > 0.0 ? s->units : "1/pixel", rare, provenance);
     return n < 0 ? size : (size_t)n;
 }

@@ -159,9 +159,11 @@ static void place(const header *h, qb__source *source) {
         if (!(mm > 0) || !isfinite(mm)) continue;
         source->voxel[i] = mm;
         if (!placed) continue;
-        source->turned |= !(fabs(m[4 * i + i] - across) <= 1e-4 * across);
+        const double sign = i == 2 && m[10] < 0 ? -1 : 1;
+        if (sign < 0) source->z_down = true;
+        source->turned |= !(fabs(sign * m[4 * i + i] - across) <= 1e-4 * across);
         if (isfinite(m[4 * i + 3]))
-            source->offset[i] = m[4 * i + 3] * unit + 0.5 * ((double)source->shape[2 - i] - 1) * mm;
+            source->offset[i] = sign * m[4 * i + 3] * unit + 0.5 * ((double)source->shape[2 - i] - 1) * mm;
     }
 }
 
@@ -212,7 +214,7 @@ static void fill_header(const qb_stack *s, unsigned char *h) {
     put16(h + 40, 3);
     put16(h + 70, type_code(s->dtype));
     put16(h + 72, 8 * (int)qb_dtype_size(s->dtype));
-    put32(h + 76, 1);
+    put32(h + 76, s->z_down ? -1 : 1); /* the sign of z in qform */
     put32(h + 108, DATA_AT);
     put32(h + 112, ranged ? (float)((s->scale_high - s->scale_low) / top) : 1);
     put32(h + 116, ranged ? (float)s->scale_low : 0);
@@ -222,11 +224,12 @@ static void fill_header(const qb_stack *s, unsigned char *h) {
     put16(h + 254, SCANNER);
     for (int i = 0; i < 3; i++) {
         const size_t n = s->shape[2 - i];
-        const double d = s->voxel[i] > 0 ? s->voxel[i] : 1, first = s->offset[i] - 0.5 * ((double)n - 1) * d;
+        const double d = s->voxel[i] > 0 ? s->voxel[i] : 1, sign = i == 2 && s->z_down ? -1 : 1,
+                     first = sign * (s->offset[i] - 0.5 * ((double)n - 1) * d);
         put16(h + 42 + 2 * i, (int)n);
         put32(h + 80 + 4 * i, (float)d);
         put32(h + 268 + 4 * i, (float)first);
-        put32(h + 280 + 16 * i + 4 * i, (float)d);
+        put32(h + 280 + 16 * i + 4 * i, (float)(sign * d));
         put32(h + 280 + 16 * i + 12, (float)first);
     }
     for (int i = 3; i < 7; i++) put16(h + 42 + 2 * i, 1);

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "io/codec/gzip_file.h"
 #include "io/formats.h"
 #include "io/geometry/unit_words.h"
 #include "io/hdf5/external.h"
@@ -42,7 +43,7 @@ typedef struct header {
     long long skip_bytes;
     double spacing[3], first[3];
     double unit; /* mm */
-    bool typed, shaped, packed, placed, turned;
+    bool typed, shaped, packed, placed, turned, down;
     char file[512];
     char refused[96];
 } header;
@@ -77,6 +78,7 @@ static void set_directions(header *h, const char *value) {
         double length = 0;
         for (int i = 0; i < n; i++) length += step[i] * step[i];
         h->spacing[axis] = sqrt(length);
+        if (axis == 2 && step[2] < 0) h->down = true, step[2] = -step[2];
         h->turned |= fabs(step[axis] - h->spacing[axis]) > 1e-6 * h->spacing[axis];
     }
 }
@@ -204,9 +206,11 @@ qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) 
         if (!(mm > 0) || !isfinite(mm)) continue;
         (*source)->voxel[i] = mm;
         if (h.placed && isfinite(h.first[i]))
-            (*source)->offset[i] = h.first[i] * h.unit + 0.5 * ((double)h.layout.shape[2 - i] - 1) * mm;
+            (*source)->offset[i] =
+                (i == 2 && h.down ? -h.first[i] : h.first[i]) * h.unit + 0.5 * ((double)h.layout.shape[2 - i] - 1) * mm;
     }
     (*source)->turned = h.turned;
+    (*source)->z_down = h.down;
     status = qb__sidecar_apply(path, *source);
     if (status == QB_OK) return QB_OK;
     qb__source_close(*source);
@@ -220,6 +224,17 @@ static const char *type_name(qb_dtype dtype) {
     return NULL;
 }
 
+/* Resuming is refused if the images are already compressed: compression comes last, so no image can be added after
+ * it. Numbers that begin like gzip by chance are refused, too. */
+static qb_status check_kept(const qb_writer *writer) {
+    static const unsigned char gzip[] = {0x1f, 0x8b, 8};
+    unsigned char head[sizeof gzip];
+    if (!qb__packs(writer)) return QB_OK;
+    const qb_status status = qb__pread_all(writer->fd, writer->path, head, sizeof head, writer->data_offset);
+    if (status != QB_OK || memcmp(head, gzip, sizeof gzip) != 0) return status;
+    return qb__fail(QB_BAD_INPUT, "%s, kept by an earlier run, is complete: remove it to start again", writer->part);
+}
+
 static qb_status begin_nrrd(qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     char text[1024];
@@ -231,17 +246,43 @@ static qb_status begin_nrrd(qb_writer *writer) {
         d[i] = s->voxel[i] > 0 ? s->voxel[i] : 1;
         first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1) * d[i];
     }
+    if (s->z_down) first[2] = 0 - first[2];
     const int n =
         qb__print(text, sizeof text,
                   "NRRD0005\ntype: %s\ndimension: 3\nspace dimension: 3\nsizes: %zu %zu %zu\nspace directions: "
                   "(%.12g,0,0) (0,%.12g,0) (0,0,%.12g)\nspace origin: (%.12g,%.12g,%.12g)\n%sendian: "
-                  "little\nencoding: raw\n\n",
-                  type_name(s->dtype), s->shape[2], s->shape[1], s->shape[0], d[0], d[1], d[2], first[0], first[1],
-                  first[2], s->voxel[0] > 0 ? "space units: \"mm\" \"mm\" \"mm\"\n" : "");
+                  "little\nencoding: %s\n\n",
+                  type_name(s->dtype), s->shape[2], s->shape[1], s->shape[0], d[0], d[1], s->z_down ? -d[2] : d[2],
+                  first[0], first[1], first[2], s->voxel[0] > 0 ? "space units: \"mm\" \"mm\" \"mm\"\n" : "",
+                  qb__packs(writer) ? "gzip" : "raw");
     if (n < 0 || (size_t)n >= sizeof text) return qb__fail(QB_BAD_ARGUMENT, "%s: too long a header", writer->path);
     writer->data_offset = (uint64_t)n;
-    return writer->taken_up ? QB_OK : qb__pwrite_all(writer->fd, writer->path, text, (size_t)n, 0);
+    return writer->taken_up ? check_kept(writer) : qb__pwrite_all(writer->fd, writer->path, text, (size_t)n, 0);
 }
 
-const qb__writer_kind qb__nrrd_writer = {
-    .begin = begin_nrrd, .finish = qb__write_sidecar, .resumes = true, .keeps_angles = true};
+static qb_status finish_nrrd(qb_writer *writer, const char *provenance) {
+    const size_t head = (size_t)writer->data_offset;
+    char text[1024];
+    uint64_t bytes;
+    qb_status status = QB_OK;
+    if (qb__packs(writer)) {
+        QB__TRY(qb__pread_all(writer->fd, writer->path, text, head, 0));
+        QB__TRY(qb__pack_part(writer, head, QB__STREAM_GZIP, &bytes));
+        QB__TRY(qb__pwrite_all(writer->fd, writer->path, text, head, 0));
+    }
+    status = qb__write_sidecar(writer, provenance);
+out:
+    return status;
+}
+
+/* While it is made, the compressed file exists next to the uncompressed one, so it needs its own space. */
+static size_t overhead_nrrd(const qb_writer *writer) {
+    return 4096 + (qb__packs(writer) ? writer->stack.shape[0] * writer->image_bytes : 0);
+}
+
+const qb__writer_kind qb__nrrd_writer = {.begin = begin_nrrd,
+                                         .finish = finish_nrrd,
+                                         .overhead = overhead_nrrd,
+                                         .resumes = true,
+                                         .keeps_angles = true,
+                                         .packs = " gzip "};

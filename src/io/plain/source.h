@@ -32,6 +32,7 @@ struct qb__source {
     double (*computes)(qb__source *source);
     double voxel[3];  /* mm along x, y, z; 0 = unknown */
     double offset[3]; /* mm: world position of a volume's centre; 0 if the file does not state it */
+    bool z_down;      /* z points down: see qb_stack */
     bool turned;      /* the file states axes that are turned or mirrored; this is not applied */
     /* integers of our own files: the values of the number 0 and of the largest number; equal = none */
     double scale[2];
@@ -177,6 +178,7 @@ typedef struct qb__scan_parts {
     char beam_unset[450];       /* why the stated energy or distance cannot be used; "" */
     double sod, sdd;            /* mm from the source to the axis and to the detector; 0: not stated */
     bool detector_stated;       /* detector[] has values from the file */
+    bool rows_down;             /* rows count downwards, as the scanner stores them */
     /* offset in mm along u and v from the principal ray to the detector's middle; its roll and its tilt out of its plane
      * in degrees */
     double detector[4];

@@ -136,7 +136,10 @@ static void turn_way(const qb__image *image, double *at) {
 static void turn_place(const qb__image *image, qb_scan_info *info) {
     turn_way(image, info->detector_offset);
     if (image->flip_u != image->flip_v) info->detector_tilt = 0 - info->detector_tilt;
-    if ((image->turn == 2) != image->flip_v) info->detector_lean = 0 - info->detector_lean;
+    if ((image->turn == 2) != image->flip_v) {
+        info->detector_lean = 0 - info->detector_lean;
+        info->rows_down = false;
+    }
 }
 
 /* Convert the column of the axis from the stored images. If images are rotated by 90 degrees, no column is the axis. */

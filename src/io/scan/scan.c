@@ -325,7 +325,7 @@ static qb_status set_pixel(qb_scan *scan, const qb_scan_options *options) {
         if (stated > 0.0 && fabs(stated - info->pixel_size) > 1e-5 * info->pixel_size) info->pixel_v = stated;
     }
     if (status == QB_OK && !doubted) judge_pixel(info, &parts->notes);
-    info->sod = parts->sod, info->sdd = parts->sdd;
+    info->sod = parts->sod, info->sdd = parts->sdd, info->rows_down = parts->rows_down;
     info->energy = parts->energy, info->distance = parts->distance;
     if (!info->beam && diverges(info)) info->beam = QB_BEAM_CONE;
     info->center = parts->center;

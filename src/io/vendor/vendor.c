@@ -145,6 +145,7 @@ qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_pa
     parts->detector[0] = v->offset_u, parts->detector[1] = v->offset_v, parts->detector[2] = v->tilt;
     parts->detector[3] = v->lean;
     parts->detector_stated = true;
+    parts->rows_down = true;
     QB__TRY(add_fields(v, parts));
 out:
     return status;

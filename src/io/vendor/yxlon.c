@@ -4,7 +4,8 @@
  * beam is 65535, or the largest number of ProjectionBitdepth.
  *
  * The public reader rotates views by minus the stated step. It does not know the sign of the axis position (YoCenter,
- * Center Offset) nor that of the detector: opposite rays show them (ways.c). Tilts of the detector are not applied,
+ * Center Offset) nor that of the detector: opposite rays show them (ways.c). StartAngle is added as it is stated: no
+ * public reader uses it, so its sign is not known; a wrong sign turns the volume about z and changes nothing else. Tilts of the detector are not applied,
  * because their meaning is not documented. */
 #include <math.h>
 #include <stdio.h>

@@ -61,7 +61,8 @@ static void describe(conversion *c) {
                           .scale_high = s->scale[1],
                           .description = "quickbeam volume",
                           .compress = c->options->compress,
-                          .zarr = c->options->zarr};
+                          .zarr = c->options->zarr,
+                          .z_down = s->z_down};
 }
 
 /* The number of images read at a time: whole chunks of the source, as many as --max-ram allows, up to the number where

@@ -328,7 +328,7 @@ def test_vol(tmp_path):
     ("a.fits", b"SIMPLE  =" + bytes(2871), "a.fits"),
     ("a.vgi", b"[file1]\nsize = 4 3\n", "how many voxels"),
     ("a.vgi", b"size = 4 3 2\nDatatype = complex\nName = a.vgi\n", "not supported"),
-    ("a.vol", bytes(96), "neither"),
+    ("a.vol", bytes(96), "its description"),
 ])
 def test_bad_files(tmp_path, name, data, says):
     (tmp_path / name).write_bytes(data)

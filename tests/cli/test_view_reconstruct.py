@@ -75,6 +75,21 @@ def test_planes_are_the_command_s_volume(server):
         assert np.array_equal(got, volume[7, 20])
 
 
+def test_planes_of_a_fan(tmp_path):
+    """One detector row: one slice, and lines of it."""
+    qb("simulate", "shepp-logan", "-o", tmp_path / "fan.h5", "--geometry", "cone", *CONE, "--views", 60, "--detector", f"{COLUMNS},1")
+    made = Server(tmp_path / "fan.h5", *CONE[:4], "--reconstruct", "-o", tmp_path / "fan.npy")
+    made.method = "fdk"
+    try:
+        for changes in ("", "detector-offset=1.5,0&filter=hann:0.6"):
+            volume = volume_of(made, changes)
+            assert volume.shape == (1, COLUMNS, COLUMNS)
+            for axis, index in ((0, 0), (1, 20), (2, 40)):
+                assert np.array_equal(plane(made, axis, index, changes, volume.shape), np.take(volume, index, axis)), (changes, axis)
+    finally:
+        assert made.end() == 0
+
+
 def test_nothing_is_lost_while_sliders_move(server):
     moves = {"fbp": "center={0}.25&tilt=0.{1}", "fdk": "detector-offset={1},0&filter=hann:0.{0}"}[server.method]
     stays_as_it_is(server, lambda k: f"/plane?axis={k % 3}&index={k % ROWS}&first=0,0&count={ROWS},{COLUMNS}&step=1&" + moves.format(30 + k % 3, 1 + k % 5), {"fbp": 400, "fdk": 150}[server.method])

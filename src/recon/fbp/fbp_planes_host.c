@@ -75,34 +75,60 @@ static float column_of(const float *row, int column, int columns) {
     return column >= 0 && column < columns ? row[column] : 0;
 }
 
-static float between(const float *row, float h, int columns) {
-    const int low = (int)floorf(h);
-    const float share = h - (float)low, a = column_of(row, low, columns);
-    return a + share * (column_of(row, low + 1, columns) - a);
+static float between(const float *row, int low, float share, int columns) {
+    const bool inside = low >= 0 && low + 1 < columns;
+    const float a = inside ? row[low] : column_of(row, low, columns);
+    const float b = inside ? row[low + 1] : column_of(row, low + 1, columns);
+    return a + share * (b - a);
+}
+
+/* Points of a line, with all that is the same in each view. */
+enum { POINTS = 256 };
+typedef struct some_points {
+    float x[POINTS], y[POINTS];
+    size_t row[POINTS];  /* place of the row below the point */
+    float share[POINTS]; /* share of the row above it */
+} some_points;
+
+static void place_points(const making *m, size_t i, size_t first, size_t count, some_points *p) {
+    const qb__plane_place *at = m->place;
+    const float down = (float)i, last = (float)(m->p->rows - 1);
+    for (size_t j = 0; j < count; j++) {
+        const float right = (float)(first + j);
+        p->x[j] = at->origin[0] + down * at->down[0] + right * at->right[0];
+        p->y[j] = at->origin[1] + down * at->down[1] + right * at->right[1];
+        const float row = fminf(fmaxf(at->origin[2] + down * at->down[2] + right * at->right[2], 0), last);
+        p->row[j] = (size_t)row * m->p->stride;
+        p->share[j] = row - (float)(size_t)row;
+    }
+}
+
+static void add_view(const making *m, const qb__plane_view *view, const some_points *p, size_t count, float *line) {
+    const int columns = (int)m->fbp->width;
+    const float *rows = m->p->kept + view->at;
+    for (size_t j = 0; j < count; j++) {
+        const float h = view->ax * p->x[j] + view->ay * p->y[j] + view->h0;
+        const int cut = (int)h, low = cut - ((float)cut > h); /* floor(h), without a call of the library */
+        const float share = h - (float)low;
+        float value = between(rows + p->row[j], low, share, columns);
+        if (p->share[j] > 0)
+            value += p->share[j] * (between(rows + p->row[j] + m->p->stride, low, share, columns) - value);
+        line[j] += view->weight * value;
+    }
 }
 
 static void make_line(void *context, size_t i, int worker) {
     const making *m = context;
-    const qb__plane_place *at = m->place;
-    const int columns = (int)m->fbp->width, last = (int)m->p->rows - 1;
-    float *line = m->out + i * m->plane->points;
+    const size_t points = m->plane->points;
+    float *line = m->out + i * points;
+    some_points p;
     (void)worker;
-    memset(line, 0, m->plane->points * sizeof *line);
-    for (size_t v = 0; v < m->fbp->info->views && !(m->plane->gone && *m->plane->gone); v++) {
-        const qb__plane_view *view = &m->p->view[v];
-        for (size_t j = 0; j < m->plane->points; j++) {
-            const float down = (float)i, right = (float)j;
-            const float x = at->origin[0] + down * at->down[0] + right * at->right[0];
-            const float y = at->origin[1] + down * at->down[1] + right * at->right[1];
-            const float row = fminf(fmaxf(at->origin[2] + down * at->down[2] + right * at->right[2], 0), (float)last);
-            const float h = view->ax * x + view->ay * y + view->h0;
-            const int low = (int)row;
-            const float *from = m->p->kept + view->at + (size_t)low * m->p->stride;
-            const float share = row - (float)low;
-            float value = between(from, h, columns);
-            if (share > 0) value += share * (between(from + m->p->stride, h, columns) - value);
-            line[j] += view->weight * value;
-        }
+    memset(line, 0, points * sizeof *line);
+    for (size_t first = 0; first < points; first += POINTS) {
+        const size_t count = qb__smaller(POINTS, points - first);
+        place_points(m, i, first, count, &p);
+        for (size_t v = 0; v < m->fbp->info->views && !(m->plane->gone && *m->plane->gone); v++)
+            add_view(m, &m->p->view[v], &p, count, line + first);
     }
 }
 

@@ -328,8 +328,6 @@ static qb_status finish(cli *c, sweep *s) {
     if (status != QB_OK) return status;
     cJSON *report = cJSON_Parse(json);
     qb_text_free(json);
-    /* Plans each job as if its value had been given, and reads only the rows of one slice. The scan stays open with its
-     * flats and darks, unless the option changes how the scan is opened. */
     if (!report) {
         c->env.log(NULL, QB_LOG_WARNING, "no memory to show what was done");
         return QB_OK;
@@ -343,6 +341,8 @@ static qb_status finish(cli *c, sweep *s) {
     return status;
 }
 
+/* Plans the job as if its value had been given, and reads only the rows of one slice. The scan stays open with its flats
+ * and darks, unless the option changes how the scan is opened. */
 static qb_status run_value(cli *c, sweep *s, size_t i) {
     cJSON_Delete(s->heard);
     s->heard = cJSON_CreateArray();
@@ -352,7 +352,6 @@ static qb_status run_value(cli *c, sweep *s, size_t i) {
     return status;
 }
 
-/* Warnings were held back since the scan was opened */
 qb_status sweep_run(cli *c) {
     sweep *s = c->sweep;
     const char *denoise = c->options.output.denoise;
@@ -367,7 +366,7 @@ qb_status sweep_run(cli *c) {
     status = run_value(c, s, 0);
     if (status == QB_OK) status = run_value(c, s, s->values.count - 1);
     s->looking = false;
-    tell_warnings(status); /* held since the scan was opened */
+    tell_warnings(status); /* they were held back since the scan was opened */
     for (size_t i = 0; status == QB_OK && i < (dry ? 1 : s->values.count); i++) status = run_value(c, s, i);
     c->env = s->env;
     if (status == QB_OK) tell_common(s);

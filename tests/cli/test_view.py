@@ -250,14 +250,19 @@ class TestBrowser:
         grey = page.run("(() => { const v = views[0], [y, x] = v.place(10, 20); return Array.from(v.canvas.getContext('2d').getImageData(Math.round(x * devicePixelRatio), Math.round(y * devicePixelRatio), 1, 1).data); })()")
         assert abs(grey[0] - np.clip((values[12, 10, 20] - low) / (high - low) * 255, 0, 255)) <= 4
 
-    def test_mouse(self, page):
+    def test_mouse(self, page, volume):
         x, y, wide, high = self.centre(page, 0)
         page.mouse("mousePressed", x + wide / 4, y)
         page.mouse("mouseReleased", x + wide / 4, y)
         at = page.run("state.at")
         assert at[0] == 12 and abs(at[1] - 20) <= 1 and abs(at[2] - 41.5) <= 1.5
+        page.mouse("mouseMoved", x, y, button="none")
         page.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=120)
         assert page.run("state.at[0]") == 13
+        self.settle(page)  # the mouse has not moved, but the slice under it has
+        label, value = page.run("document.getElementById('value').textContent").split(": ")
+        z, row, column = (int(word.split()[1]) for word in label.split(", "))
+        assert z == 13 and (value == "not measured" if np.isnan(volume[1][z, row, column]) else float(value.split()[0]) == pytest.approx(volume[1][z, row, column], rel=1e-5))
         page.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-300, modifiers=2)
         assert page.run("views[0].zoom") == pytest.approx(np.e, rel=1e-6)
         self.settle(page)

@@ -176,7 +176,7 @@ def test_what_is_no_file_is_refused(place, scan, kind, make, what):
 def test_a_device_is_refused(place, scan):
     os.symlink("/dev/null", "p.png")
     said = fails(2, "fbp", scan, *SMALL, "-o", "v.h5", "--preview", "p.png", says=["p.png", "a device"])
-    assert "name of a file" in said and os.path.exists("/dev/null") and leftovers(place) == ["p.png"]
+    assert "give another name" in said and os.path.exists("/dev/null") and leftovers(place) == ["p.png"]
     os.symlink("/dev/null", "v.raw")
     fails(2, "fbp", scan, *SMALL, "-o", "v.raw", says=["v.raw", "a device"])
 

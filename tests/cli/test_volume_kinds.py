@@ -175,6 +175,23 @@ def test_compressed_edf(tmp_path):
         fails(3, "compare", tmp_path / "b.edf.gz", tmp_path / "b.edf.gz", says=[word])
     (tmp_path / "v_001.edf.gz").write_bytes(gzip.compress(b"".join(map(edf, VALUES.astype("f4")))))
     fails(3, "compare", tmp_path / "v_%03d.edf.gz", tmp_path / "v_%03d.edf.gz", says=["several images"])
+    for i, some in enumerate((VALUES, VALUES + 24)):
+        (tmp_path / f"w_{i}.edf.gz").write_bytes(gzip.compress(b"".join(map(edf, some.astype("f4")))))
+    same(tmp_path / "w_%d.edf.gz", np.arange(48, dtype="f4").reshape(4, 3, 4))
+
+
+def test_headers_of_edf(tmp_path):
+    """A general header with the values of all images; one header for images that follow one another, and one that only counts them."""
+    def head(text, size=512):
+        return ("{\r\n" + text).ljust(size - 2).encode() + b"}\n"
+    shape = f"Dim_1 = {VALUES.shape[2]} ;\r\nDim_2 = {VALUES.shape[1]} ;\r\nDataType = UnsignedShort ;\r\nByteOrder = LowByteFirst ;\r\n"
+    values = VALUES.astype("<u2")
+    general = head("EDF_DataFormatVersion = 2.70 ;\r\nEDF_BinarySize = 0 ;\r\n" + shape)
+    for data in (general + b"".join(head(f"EDF_DataBlockID = {i}.Image.Psd ;\r\n") + v.tobytes() for i, v in enumerate(values)),
+                 head(f"EDF_HeaderSize = 8192 ;\r\nNum_Images = {len(values)} ;\r\n{shape}").ljust(8192) + values.tobytes(),
+                 b"".join(head(f"Num_Images = {len(values)} ;\r\n{shape}") + v.tobytes() for v in values)):
+        (tmp_path / "a.edf").write_bytes(data)
+        same(tmp_path / "a.edf", values)
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8"])

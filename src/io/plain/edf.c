@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "io/formats.h"
 
-enum { BLOCK = 512, HEADER_MOST = 64 << 10 };
+enum { BLOCK = 512, HEADER_MOST = 64 << 10, TEXT_ROOM = 2 * (HEADER_MOST + 1) };
 
 static const struct {
     const char *name;
@@ -44,6 +44,8 @@ typedef struct edf {
     frame *frame; /* [shape[0]] */
     size_t room;
     char *unpacked; /* the only file, unpacked; NULL: images are read from the files */
+    char *general;  /* while files are opened: values of the general header; room for HEADER_MOST + 1 */
+    bool several;   /* several compressed files, with several images each */
 } edf;
 
 /* A file, or the bytes of an unpacked one. */
@@ -105,6 +107,21 @@ static qb_status number_of(const char *path, const char *header, const char *key
                         key, value);
     *number = (size_t)n;
     return QB_OK;
+}
+
+/* A first block without data, whose values are the defaults of all headers behind it. */
+static bool is_general(const char *header) {
+    char value[64];
+    return value_of(header, "EDF_DataFormatVersion", value, sizeof value) &&
+           value_of(header, "EDF_BinarySize", value, sizeof value) && strtoull(value, NULL, 10) == 0;
+}
+
+/* The length of a header that states it; else, and if that is not possible, the length up to its brace. */
+static uint64_t length_of(const char *header, uint64_t length, uint64_t most) {
+    char value[64];
+    if (!value_of(header, "EDF_HeaderSize", value, sizeof value)) return length;
+    const unsigned long long stated = strtoull(value, NULL, 10);
+    return stated > length && stated <= most && stated % BLOCK == 0 ? stated : length;
 }
 
 static qb_status parse(const char *path, const char *header, frame *f) {
@@ -174,25 +191,59 @@ static qb_status add_frame(edf *e, const frame *f) {
     return QB_OK;
 }
 
-/* `more`: other images may follow the first one, and the end of the file is known. */
-static qb_status list_frames(edf *e, size_t file, const blob *from, uint64_t most, bool more, char *text) {
-    uint64_t at = 0;
+/* Whether further images follow the first one without a header of their own. */
+static qb_status is_bare(const blob *from, uint64_t at, bool *bare) {
+    char first = '{';
+    const qb_status status = at < from->count ? read_bytes(from, at, 1, &first) : QB_OK;
+    *bare = first != '{';
+    return status;
+}
+
+/* The images behind a header that ends at *at, which becomes their end. */
+static qb_status list_images(edf *e, const blob *from, const char *header, frame f, uint64_t most, bool more,
+                             uint64_t *at) {
+    size_t image, images;
+    bool bare;
     qb_status status;
-    do {
-        size_t length, image;
-        frame f = {.file = file};
-        QB__TRY(read_header(from, at, text, &length));
-        if (!length) break;
-        QB__TRY(parse(from->path, text, &f));
-        f.offset = at + length;
+    QB__TRY(number_of(from->path, header, "Num_Images", 1, &images));
+    QB__TRY(parse(from->path, header, &f));
+    for (size_t i = 0; i < images; i++) {
+        f.offset = *at;
         if (!qb__mul(f.rows, f.columns, qb_dtype_size(f.dtype), &image) || image > most - f.offset) {
             status = qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within an image of %zu x %zu %s",
                               from->path, (unsigned long long)most, f.columns, f.rows, qb_dtype_name(f.dtype));
             goto out;
         }
         QB__TRY(add_frame(e, &f));
-        at = f.offset + image;
-    } while (more && most - at >= BLOCK); /* less is padding */
+        *at += image;
+        if (i > 0 || images == 1) continue;
+        QB__TRY(is_bare(from, *at, &bare));
+        if (!more || !bare) break;
+    }
+out:
+    return status;
+}
+
+/* `more`: other images may follow the first one, and the end of the file is known. `text`: TEXT_ROOM bytes. */
+static qb_status list_frames(edf *e, size_t file, const blob *from, uint64_t most, bool more, char *text) {
+    const size_t before = e->base.shape[0];
+    char *general = e->general;
+    uint64_t at = 0;
+    qb_status status;
+    *general = 0;
+    do {
+        const bool first = at == 0;
+        size_t length;
+        QB__TRY(read_header(from, at, text, &length));
+        if (!length) break;
+        at += length_of(text, length, most - at);
+        if (first && is_general(text)) {
+            snprintf(general, HEADER_MOST + 1, ";%s", text + strspn(text, " \r\n{"));
+            continue;
+        }
+        strcat(text, general);
+        QB__TRY(list_images(e, from, text, (frame){.file = file}, most, more, &at));
+    } while ((more || e->base.shape[0] == before) && most - at >= BLOCK); /* less is padding */
 out:
     return status;
 }
@@ -208,9 +259,9 @@ static qb_status list_plain(edf *e, size_t file, char *text) {
     return status;
 }
 
-/* Unpack only the header of each of many files. */
+/* If the first of many files has one image, only the headers of the others are unpacked. */
 static qb_status list_packed(edf *e, size_t file, char *text) {
-    const bool alone = e->files.count == 1;
+    const bool alone = e->files.count == 1, whole = alone || file == 0 || e->several;
     blob from = {.path = e->files.text[file]};
     uint64_t stored;
     size_t count;
@@ -218,10 +269,12 @@ static qb_status list_packed(edf *e, size_t file, char *text) {
     qb_status status = qb__file_size(from.path, &stored);
     if (status != QB_OK) return status;
     const size_t most = most_unpacked(stored);
-    status = qb__unpack_file(from.path, 0, alone ? most : HEADER_MOST, &data, &count);
+    status = qb__unpack_file(from.path, 0, whole ? most : HEADER_MOST, &data, &count);
     if (status != QB_OK) return status;
     from.data = data, from.count = count;
-    status = list_frames(e, file, &from, alone ? count : most, alone, text);
+    status = list_frames(e, file, &from, whole ? count : most, whole, text);
+    if (file == 0 && !alone) e->several = e->base.shape[0] > 1;
+    if (e->several) e->base.cache_each = qb__larger(e->base.cache_each, count);
     if (alone)
         e->unpacked = data, e->base.cache = count;
     else
@@ -250,11 +303,42 @@ static qb_status read_packed(const char *path, const frame *f, size_t image, siz
     if (have < f->offset + image)
         status = qb__fail(QB_BAD_INPUT, "%s is incomplete: unpacked it ends at byte %zu, within its image", path, have);
     else if (have == f->offset + image + BLOCK)
-        status = qb__fail(QB_UNSUPPORTED, "%s: one of several compressed files, with several images: unpack it", path);
+        status = qb__fail(QB_UNSUPPORTED,
+                          "%s has several images, and the first file has one: give files of equally many, or unpack it",
+                          path);
     else
         memcpy(out, data + f->offset + from, count);
     qb__free(data);
     return status;
+}
+
+/* Unpack a file of several images once for all of them. */
+static qb_status read_several(void *context, size_t piece, size_t worker) {
+    const sweep *s = context;
+    const edf *e = s->e;
+    const qb__region *region = s->region;
+    const size_t file = e->frame[region->first].file + piece, row = qb__source_row_bytes(&e->base);
+    const size_t from = region->row0 * row, bytes = (region->row1 - region->row0) * row, image = e->base.shape[1] * row;
+    const char *path = e->files.text[file];
+    uint64_t end = 0;
+    char *data;
+    size_t have;
+    (void)worker;
+    for (size_t i = 0; i < region->count; i++) {
+        const frame *f = &e->frame[region->first + i * region->step];
+        if (f->file == file) end = f->offset + image;
+    }
+    if (!end) return QB_OK; /* the region steps over this file */
+    const qb_status status = qb__unpack_file(path, 0, end, &data, &have);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < region->count && have == end; i++) {
+        const frame *f = &e->frame[region->first + i * region->step];
+        if (f->file != file) continue;
+        memcpy(s->out + i * bytes, data + f->offset + from, bytes);
+        if (f->swap) qb__swap_bytes(s->out + i * bytes, bytes / qb_dtype_size(f->dtype), qb_dtype_size(f->dtype));
+    }
+    qb__free(data);
+    return have == end ? QB_OK : qb__fail(QB_BAD_INPUT, "%s has changed since it was opened", path);
 }
 
 static qb_status read_image(void *context, size_t number, size_t worker) {
@@ -277,7 +361,9 @@ static qb_status read_image(void *context, size_t number, size_t worker) {
 
 static qb_status read_edf(qb__source *source, const qb__region *region, void *out) {
     sweep s = {(const edf *)source, region, out};
-    return qb__share(source->threads, region->count, read_image, &s);
+    if (!s.e->several) return qb__share(source->threads, region->count, read_image, &s);
+    const frame *first = &s.e->frame[region->first], *last = first + (region->count - 1) * region->step;
+    return qb__share(source->threads, last->file - first->file + 1, read_several, &s);
 }
 
 static void release_edf(qb__source *source) {
@@ -285,6 +371,7 @@ static void release_edf(qb__source *source) {
     qb__notes_release(&e->files);
     qb__free(e->frame);
     qb__free(e->unpacked);
+    qb__free(e->general);
 }
 
 qb_status qb__edf_open(const char *path, const char *how, qb__source **out) {
@@ -297,7 +384,8 @@ qb_status qb__edf_open(const char *path, const char *how, qb__source **out) {
     e->base.read = read_edf;
     e->base.release = release_edf;
     QB__TRY(qb__source_files(&e->base, " .edf .edf.gz ", &e->files));
-    QB__TRY(qb__alloc(HEADER_MOST + 1, 1, &text));
+    QB__TRY(qb__alloc(TEXT_ROOM, 1, &text));
+    QB__TRY(qb__alloc(HEADER_MOST + 1, 1, &e->general));
     for (size_t i = 0; i < e->files.count; i++) QB__TRY(list_file(e, i, text));
     if (!e->base.shape[0]) {
         status = qb__fail(QB_BAD_INPUT, "%s holds no EDF image", path);
@@ -308,7 +396,7 @@ qb_status qb__edf_open(const char *path, const char *how, qb__source **out) {
     e->base.shape[2] = e->frame[0].columns;
     if (!e->unpacked && is_packed(e->files.text[0])) {
         e->base.chunk[1] = e->base.shape[1];
-        e->base.cache_each = e->base.shape[1] * qb__source_row_bytes(&e->base) + 2 * BLOCK;
+        if (!e->several) e->base.cache_each = e->base.shape[1] * qb__source_row_bytes(&e->base) + 2 * BLOCK;
     }
     *out = &e->base;
 out:

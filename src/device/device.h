@@ -159,6 +159,23 @@ typedef struct qb__arg {
 #define QB__TEXTURE(t) ((qb__arg){QB__ARG_TEXTURE, (t), 0})
 #define QB__VALUE(v) ((qb__arg){QB__ARG_VALUE, &(v), sizeof(v)})
 #define QB__LOCAL(bytes) ((qb__arg){QB__ARG_LOCAL, NULL, (bytes)})
+/* A list of up to 12 of them: QB__VALUES(a, b) is QB__VALUE(a), QB__VALUE(b). */
+#define QB__VALUES(...) QB__EACH(QB__VALUE, __VA_ARGS__)
+#define QB__MEMORIES(...) QB__EACH(QB__MEMORY, __VA_ARGS__)
+#define QB__EACH(one, ...) QB__EACH_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)(one, __VA_ARGS__)
+#define QB__EACH_OF(a, b, c, d, e, f, g, h, i, j, k, l, count, ...) QB__EACH##count
+#define QB__EACH1(one, a) one(a)
+#define QB__EACH2(one, a, ...) one(a), QB__EACH1(one, __VA_ARGS__)
+#define QB__EACH3(one, a, ...) one(a), QB__EACH2(one, __VA_ARGS__)
+#define QB__EACH4(one, a, ...) one(a), QB__EACH3(one, __VA_ARGS__)
+#define QB__EACH5(one, a, ...) one(a), QB__EACH4(one, __VA_ARGS__)
+#define QB__EACH6(one, a, ...) one(a), QB__EACH5(one, __VA_ARGS__)
+#define QB__EACH7(one, a, ...) one(a), QB__EACH6(one, __VA_ARGS__)
+#define QB__EACH8(one, a, ...) one(a), QB__EACH7(one, __VA_ARGS__)
+#define QB__EACH9(one, a, ...) one(a), QB__EACH8(one, __VA_ARGS__)
+#define QB__EACH10(one, a, ...) one(a), QB__EACH9(one, __VA_ARGS__)
+#define QB__EACH11(one, a, ...) one(a), QB__EACH10(one, __VA_ARGS__)
+#define QB__EACH12(one, a, ...) one(a), QB__EACH11(one, __VA_ARGS__)
 
 /* Launch groups[3] work groups of group[3] items. Dynamic shared memory: at most one QB__LOCAL, as the last argument;
  * CUDA kernels declare it with the dialect's LOCAL_DYNAMIC. */

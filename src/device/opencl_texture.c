@@ -123,8 +123,8 @@ static qb_status widen(qb__queue *queue, qb__texture *texture, const qb__memory 
     qb__kernel *kernel;
     qb_status status = qb__kernel_get(texture->widen, name, &kernel);
     if (status != QB_OK) return status;
-    const qb__arg args[] = {QB__MEMORY(from),  QB__VALUE(first),    QB__MEMORY(texture->wide),
-                            QB__VALUE(texels), QB__VALUE(channels), QB__VALUE(stored)};
+    const qb__arg args[] = {QB__MEMORY(from), QB__VALUE(first), QB__MEMORY(texture->wide),
+                            QB__VALUES(texels, channels, stored)};
     return qb__kernel_launch(kernel, queue, groups, group, args, sizeof args / sizeof *args);
 }
 

@@ -91,7 +91,7 @@ static qb_status launch(bench *m, const void *kernel, const qb__arg *args, size_
 
 static qb_status run_fma(bench *m, const void *kernel, uint32_t rounds) {
     float a = 0.999f, b = 0.001f;
-    const qb__arg args[] = {QB__MEMORY(m->b), QB__VALUE(rounds), QB__VALUE(a), QB__VALUE(b)};
+    const qb__arg args[] = {QB__MEMORY(m->b), QB__VALUES(rounds, a, b)};
     return launch(m, kernel, args, 4);
 }
 
@@ -110,7 +110,7 @@ static uint32_t cached_pieces(const bench *m) {
 
 static qb_status run_cache(bench *m, const void *kernel, uint32_t rounds) {
     uint32_t pieces = cached_pieces(m);
-    const qb__arg args[] = {QB__MEMORY(m->a), QB__MEMORY(m->b), QB__VALUE(pieces), QB__VALUE(rounds)};
+    const qb__arg args[] = {QB__MEMORIES(m->a, m->b), QB__VALUES(pieces, rounds)};
     return launch(m, kernel, args, 4);
 }
 
@@ -127,7 +127,7 @@ static qb_status run_texture(bench *m, const void *what, uint32_t rounds) {
 
 static qb_status run_tensor(bench *m, const void *kernel, uint32_t rounds) {
     uint32_t value = 0x30003000; /* two small half floats, so that nothing overflows */
-    const qb__arg args[] = {QB__MEMORY(m->b), QB__VALUE(rounds), QB__VALUE(value)};
+    const qb__arg args[] = {QB__MEMORY(m->b), QB__VALUES(rounds, value)};
     return launch(m, kernel, args, 3);
 }
 

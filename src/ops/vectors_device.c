@@ -171,13 +171,10 @@ static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int 
     memcpy(more.v, job->more, sizeof more.v);
     qb__memory *v[QB__VECTOR_OPERANDS];
     for (int i = 0; i < QB__VECTOR_OPERANDS; i++) v[i] = job->v[i] ? job->v[i] : own->partial;
-    const qb__arg args[] = {
-        QB__MEMORY(v[0]),      QB__MEMORY(v[1]),       QB__MEMORY(v[2]),         QB__MEMORY(v[3]),
-        QB__MEMORY(v[4]),      QB__MEMORY(v[5]),       QB__MEMORY(v[6]),         QB__VALUE(count),
-        QB__VALUE(s[0]),       QB__VALUE(s[1]),        QB__VALUE(s[2]),          QB__VALUE(flag),
-        QB__VALUE(shape.line), QB__VALUE(shape.front), QB__VALUE(shape.used),    QB__VALUE(shape.across),
-        QB__VALUE(shape.down), QB__VALUE(shape.edge),  QB__MEMORY(own->partial), QB__VALUE(shift),
-        QB__VALUE(from),       QB__VALUE(base),        QB__VALUE(spilled),       QB__VALUE(more)};
+    const qb__arg args[] = {QB__MEMORIES(v[0], v[1], v[2], v[3], v[4], v[5], v[6]),
+                            QB__VALUES(count, s[0], s[1], s[2], flag, shape.line, shape.front, shape.used, shape.across,
+                                       shape.down, shape.edge),
+                            QB__MEMORY(own->partial), QB__VALUES(shift, from, base, spilled, more)};
     return qb__kernel_launch(kernel, own->queue, (const size_t[3]){groups, 1, 1}, (const size_t[3]){ITEMS, 1, 1}, args,
                              sizeof args / sizeof *args);
 }

@@ -229,15 +229,7 @@ static void tell_scan(const qb__bp_cone_plan *plan, const scan_args *s, const qb
         plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed),
         plan->constants ? (qb__arg){QB__ARG_VALUE, plan->constants + s->first, LAUNCH * sizeof *plan->constants}
                         : QB__MEMORY(plan->matrices),
-        QB__VALUE(s->first),
-        QB__VALUE(s->views),
-        QB__VALUE(s->image),
-        QB__VALUE(s->columns),
-        QB__VALUE(s->r0),
-        QB__VALUE(s->r1),
-        QB__VALUE(plan->pitch),
-        QB__VALUE(plan->height),
-    };
+        QB__VALUES(s->first, s->views, s->image, s->columns, s->r0, s->r1, plan->pitch, plan->height)};
     memcpy(args, all, sizeof all);
 }
 
@@ -256,8 +248,7 @@ static qb_status launch_plain(qb__bp_cone_plan *plan, qb__queue *queue, const pa
     const int32_t z1 = (int32_t)a->z1, add = more;
     const size_t lanes = (size_t)plan->values[LANES];
     qb__arg args[SCAN_ARGS + 8] = {{0}};
-    const qb__arg rest[] = {QB__MEMORY(a->out), QB__VALUE(a->out_at), QB__VALUE(nx), QB__VALUE(ny),
-                            QB__VALUE(nz),      QB__VALUE(z0),        QB__VALUE(z1), QB__VALUE(add)};
+    const qb__arg rest[] = {QB__MEMORY(a->out), QB__VALUES(a->out_at, nx, ny, nz, z0, z1, add)};
     tell_scan(plan, scan, a->packed, args);
     memcpy(args + SCAN_ARGS, rest, sizeof rest);
     /* An item of RTK's kernel owns one voxel, one of RabbitCT's a line of every fourth voxel. */
@@ -299,8 +290,8 @@ static qb_status turn(qb__bp_cone_plan *plan, qb__queue *queue, const pass *a, s
     const qb__bp_cone_problem *p = &plan->problem;
     const int32_t nx = (int32_t)p->nx, ny = (int32_t)p->ny, from = (int32_t)y0, slices = (int32_t)(a->z1 - a->z0);
     const int32_t way = back;
-    const qb__arg args[] = {QB__MEMORY(a->out), QB__VALUE(a->out_at), QB__MEMORY(plan->lines), QB__VALUE(nx),
-                            QB__VALUE(ny),      QB__VALUE(from),      QB__VALUE(slices),       QB__VALUE(way)};
+    const qb__arg args[] = {QB__MEMORY(a->out), QB__VALUE(a->out_at), QB__MEMORY(plan->lines),
+                            QB__VALUES(nx, ny, from, slices, way)};
     const size_t groups[3] = {qb__ceil_div(p->nx, TILE), qb__ceil_div(a->z1 - a->z0, TILE), rows};
     const size_t items[3] = {TILE * TILE, 1, 1};
     return qb__kernel_launch(plan->turn, queue, groups, items, args, sizeof args / sizeof *args);
@@ -313,19 +304,8 @@ static qb_status launch_shuffle(qb__bp_cone_plan *plan, qb__queue *queue, const 
     const int32_t z0 = (int32_t)a->z0, z1 = (int32_t)a->z1, add = more;
     const heights h = heights_of(plan, z0, z1);
     qb__arg args[SCAN_ARGS + 13] = {{0}};
-    const qb__arg rest[] = {QB__MEMORY(plan->lines),
-                            QB__VALUE(nx),
-                            QB__VALUE(ny),
-                            QB__VALUE(nz),
-                            QB__VALUE(y0),
-                            QB__VALUE(z0),
-                            QB__VALUE(z1),
-                            QB__VALUE(h.h0),
-                            QB__VALUE(h.h1),
-                            QB__VALUE(h.middle),
-                            QB__VALUE(plan->symmetry.twice_z),
-                            QB__VALUE(plan->symmetry.twice_row),
-                            QB__VALUE(add)};
+    const qb__arg rest[] = {QB__MEMORY(plan->lines), QB__VALUES(nx, ny, nz, y0, z0, z1, h.h0, h.h1, h.middle,
+                                                                plan->symmetry.twice_z, plan->symmetry.twice_row, add)};
     tell_scan(plan, scan, a->packed, args);
     memcpy(args + SCAN_ARGS, rest, sizeof rest);
     const size_t groups[3] = {qb__ceil_div((size_t)(h.h1 - h.h0), WARP), qb__ceil_div(p->nx, WARPS), rows};

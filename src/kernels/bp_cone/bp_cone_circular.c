@@ -283,13 +283,13 @@ static qb_status pack_sides(qb__bp_cone_plan *plan, qb__queue *queue, const qb__
     const int32_t w0 = (int32_t)side[0].window.r0, w1 = (int32_t)side[0].window.r1;
     const int32_t v0 = (int32_t)side[1].window.r0, v1 = (int32_t)side[1].window.r1, twice = plan->symmetry.twice_row;
     const qb__arg args[] = {
-        QB__MEMORY(rows),        QB__VALUE(rows_at),       QB__VALUE(stride),  QB__VALUE(row),
-        QB__VALUE(bases),        QB__VALUE(columns),       QB__VALUE(w0),      QB__VALUE(w1),
-        QB__VALUE(more_at),      QB__VALUE(more_stride),   QB__VALUE(v0),      QB__VALUE(v1),
-        QB__VALUE(twice),        QB__VALUE(kept.from),     QB__VALUE(kept.to), QB__MEMORY(plan->scale),
-        QB__VALUE(base0),        QB__MEMORY(plan->beyond), QB__MEMORY(packed), QB__VALUE(plan->pitch),
-        QB__VALUE(plan->height),
-    };
+        QB__MEMORY(rows),
+        QB__VALUES(rows_at, stride, row, bases, columns, w0, w1, more_at, more_stride, v0, v1, twice),
+        QB__VALUES(kept.from, kept.to),
+        QB__MEMORY(plan->scale),
+        QB__VALUE(base0),
+        QB__MEMORIES(plan->beyond, packed),
+        QB__VALUES(plan->pitch, plan->height)};
     const size_t groups[3] = {qb__ceil_div((size_t)plan->pitch, PACK_TILE),
                               qb__ceil_div((size_t)plan->height, PACK_TILE), view1 - view0};
     const size_t items[3] = {PACK_TILE * PACK_TILE, 1, 1};
@@ -311,36 +311,13 @@ static qb_status run_sides(qb__bp_cone_plan *plan, qb__queue *queue, const qb__m
     const int32_t first = first_slice(plan), step = way(plan), twice = plan->symmetry.twice_z;
     const int32_t back = plan->symmetry.back;
     const uint64_t out_at = offset / sizeof(float);
-    const qb__arg args[] = {
-        plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed),
-        QB__MEMORY(plan->matrix),
-        QB__MEMORY(plan->scale),
-        QB__VALUE(base0),
-        QB__VALUE(bases),
-        QB__VALUE(apart),
-        QB__VALUE(columns),
-        QB__VALUE(kept.from),
-        QB__VALUE(kept.to),
-        QB__VALUE(plan->pitch),
-        QB__VALUE(plan->height),
-        QB__MEMORY(out),
-        QB__VALUE(out_at),
-        QB__VALUE(nx),
-        QB__VALUE(ny),
-        QB__VALUE(from),
-        QB__VALUE(to),
-        QB__VALUE(gap0),
-        QB__VALUE(gap1),
-        QB__VALUE(first),
-        QB__VALUE(step),
-        QB__VALUE(twice),
-        QB__VALUE(back),
-        QB__VALUE(heights.from),
-        QB__VALUE(heights.to),
-        QB__VALUE(add),
-        QB__VALUE(plan->unit),
-        QB__LOCAL(plan->local_bytes),
-    };
+    const qb__arg args[] = {plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed),
+                            QB__MEMORIES(plan->matrix, plan->scale),
+                            QB__VALUES(base0, bases, apart, columns, kept.from, kept.to, plan->pitch, plan->height),
+                            QB__MEMORY(out),
+                            QB__VALUES(out_at, nx, ny, from, to, gap0, gap1, first, step, twice, back, heights.from),
+                            QB__VALUES(heights.to, add, plan->unit),
+                            QB__LOCAL(plan->local_bytes)};
     const size_t x = plan->turns == 4 ? qb__ceil_div(p->nx, 2) : p->nx;
     const size_t y = plan->turns > 1 ? qb__ceil_div(p->ny, 2) : p->ny, z = plan->tile[2];
     const size_t groups[3] = {qb__ceil_div(x, plan->tile[0]), qb__ceil_div(y, plan->tile[1]),

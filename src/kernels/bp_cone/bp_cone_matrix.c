@@ -173,24 +173,9 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
     const int32_t nx = (int32_t)p->nx, ny = (int32_t)p->ny, add = more;
     const uint64_t out_at = offset / sizeof(float);
     const size_t x = (size_t)plan->tile[0], y = (size_t)plan->tile[1], z = (size_t)plan->tile[2];
-    const qb__arg args[] = {
-        plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed),
-        QB__MEMORY(plan->matrix),
-        QB__VALUE(first),
-        QB__VALUE(views),
-        QB__VALUE(columns),
-        QB__VALUE(r0),
-        QB__VALUE(r1),
-        QB__VALUE(plan->pitch),
-        QB__VALUE(plan->height),
-        QB__MEMORY(out),
-        QB__VALUE(out_at),
-        QB__VALUE(nx),
-        QB__VALUE(ny),
-        QB__VALUE(from),
-        QB__VALUE(to),
-        QB__VALUE(add),
-    };
+    const qb__arg args[] = {plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed), QB__MEMORY(plan->matrix),
+                            QB__VALUES(first, views, columns, r0, r1, plan->pitch, plan->height), QB__MEMORY(out),
+                            QB__VALUES(out_at, nx, ny, from, to, add)};
     const size_t groups[3] = {qb__ceil_div(p->nx, x), qb__ceil_div(p->ny, y), qb__ceil_div(z1, z) - z0 / z};
     const size_t items[3] = {ITEMS, 1, 1};
     return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);

@@ -20,10 +20,8 @@ qb_status qb__cone_pack(qb__kernel *kernel, qb__queue *queue, const qb__cone_ima
     const uint64_t rows_at = images->offset / sizeof(float), stride = images->view_stride;
     const int32_t row = (int32_t)images->row_stride, columns = (int32_t)images->columns;
     const int32_t count = (int32_t)(images->window.r1 - images->window.r0);
-    const qb__arg args[] = {
-        QB__MEMORY(images->rows), QB__VALUE(rows_at), QB__VALUE(stride), QB__VALUE(row),    QB__VALUE(columns),
-        QB__VALUE(count),         QB__MEMORY(packed), QB__VALUE(pitch),  QB__VALUE(height),
-    };
+    const qb__arg args[] = {QB__MEMORY(images->rows), QB__VALUES(rows_at, stride, row, columns, count),
+                            QB__MEMORY(packed), QB__VALUES(pitch, height)};
     const size_t groups[3] = {qb__ceil_div((size_t)pitch, TILE), qb__ceil_div((size_t)height, TILE), images->views};
     const size_t items[3] = {TILE * TILE, 1, 1};
     return qb__kernel_launch(kernel, queue, groups, items, args, sizeof args / sizeof *args);

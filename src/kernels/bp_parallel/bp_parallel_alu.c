@@ -98,9 +98,11 @@ void qb__alu_fill(const qb__bp_parallel_plan *plan, const qb__memory *packed, un
                            .slices = (int32_t)slices,
                            .undo_at = qb__layout_undo_at(plan, slices),
                            .out_at = offset / sizeof(float)};
-    const qb__arg list[QB__ALU_ARGS] = {QB__MEMORY(packed),       QB__MEMORY(plan->lines), QB__VALUE(args->views),
-                                        QB__VALUE(args->columns), QB__MEMORY(packed),      QB__VALUE(args->undo_at),
-                                        QB__MEMORY(out),          QB__VALUE(args->out_at), QB__VALUE(args->nx),
-                                        QB__VALUE(args->ny),      QB__VALUE(args->slices)};
+    const qb__arg list[QB__ALU_ARGS] = {QB__MEMORIES(packed, plan->lines),
+                                        QB__VALUES(args->views, args->columns),
+                                        QB__MEMORY(packed),
+                                        QB__VALUE(args->undo_at),
+                                        QB__MEMORY(out),
+                                        QB__VALUES(args->out_at, args->nx, args->ny, args->slices)};
     memcpy(args->list, list, sizeof list);
 }

@@ -59,10 +59,8 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     const int32_t nx = (int32_t)plan->problem.nx, ny = (int32_t)plan->problem.ny;
     const int32_t all = (int32_t)slices;
     const uint64_t out_at = offset / sizeof(float);
-    const qb__arg args[] = {
-        QB__MEMORY(packed), QB__MEMORY(plan->lines), QB__VALUE(views), QB__VALUE(columns), QB__MEMORY(out),
-        QB__VALUE(out_at),  QB__VALUE(nx),           QB__VALUE(ny),    QB__VALUE(all),
-    };
+    const qb__arg args[] = {QB__MEMORIES(packed, plan->lines), QB__VALUES(views, columns), QB__MEMORY(out),
+                            QB__VALUES(out_at, nx, ny, all)};
     const size_t groups[3] = {qb__ceil_div(plan->problem.nx, plan->area), qb__ceil_div(plan->problem.ny, plan->area),
                               qb__ceil_div(slices, plan->group)};
     const size_t items[3] = {1, 1, 1};

@@ -93,8 +93,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     const int32_t down = (int32_t)qb__ceil_div(plan->problem.ny, plan->area);
     const int32_t plane = (across * down + 7) / 8 * 8; /* rounded as in the kernel */
     const int32_t areas = plane * (int32_t)qb__ceil_div(slices, plan->group);
-    const qb__arg more[] = {QB__TEXTURE(texture), QB__MEMORY(plan->counters), QB__VALUE(across), QB__VALUE(down),
-                            QB__VALUE(areas)};
+    const qb__arg more[] = {QB__TEXTURE(texture), QB__MEMORY(plan->counters), QB__VALUES(across, down, areas)};
     for (int i = 0; i < 5; i++) args.list[QB__ALU_ARGS + i] = more[i];
     const size_t groups[3] = {(size_t)areas, 1, 1}, items[3] = {plan->threads, 1, 1};
     return qb__kernel_launch(plan->kernel, queue, groups, items, args.list, QB__ALU_ARGS + 5);

@@ -98,23 +98,10 @@ static qb_status pack_groups(const qb__pack *pack, qb__queue *queue, const qb__b
     scales scale;
     for (size_t i = 0; i < SCALES; i++)
         scale.of[i] = pack->half ? scale_of(problem, group0 * pack->group + i, rows->slices) : 1.0f;
-    const qb__arg args[] = {
-        QB__MEMORY(rows->memory),
-        QB__VALUE(rows->offset),
-        QB__VALUE(rows->view_stride),
-        QB__VALUE(rows->slice_stride),
-        QB__VALUE(columns),
-        QB__VALUE(views),
-        QB__VALUE(first),
-        QB__VALUE(end),
-        QB__VALUE(group),
-        QB__VALUE(all),
-        QB__VALUE(scale),
-        QB__VALUE(whole),
-        QB__MEMORY(packed),
-        QB__MEMORY(packed),
-        QB__VALUE(undo_at),
-    };
+    const qb__arg args[] = {QB__MEMORY(rows->memory),
+                            QB__VALUES(rows->offset, rows->view_stride, rows->slice_stride, columns, views, first, end,
+                                       group, all, scale, whole),
+                            QB__MEMORIES(packed, packed), QB__VALUE(undo_at)};
     return qb__kernel_launch(pack->kernel, queue, grid, items, args, sizeof args / sizeof *args);
 }
 

@@ -170,7 +170,7 @@ static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__
                     .packed_views = (uint32_t)plan->problem.views,
                     .columns = (uint32_t)plan->problem.columns,
                     .slices = slices};
-    const qb__arg args[] = {QB__MEMORY(rows), QB__MEMORY(packed), QB__VALUE(job)};
+    const qb__arg args[] = {QB__MEMORIES(rows, packed), QB__VALUE(job)};
     qb_status status = QB_OK;
     for (size_t g = 0; g < groups && !status; g += PACK_GROUPS) {
         const size_t some = groups - g < PACK_GROUPS ? groups - g : PACK_GROUPS;
@@ -198,12 +198,7 @@ static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__m
                          .ny = (uint32_t)problem->ny,
                          .slices = slices,
                          .packed_views = (uint32_t)problem->views};
-    const qb__arg args[] = {QB__MEMORY(packed),
-                            QB__MEMORY(plan->list),
-                            QB__MEMORY(plan->table),
-                            QB__MEMORY(plan->shapes),
-                            QB__MEMORY(out),
-                            QB__VALUE(job),
+    const qb__arg args[] = {QB__MEMORIES(packed, plan->list, plan->table, plan->shapes, out), QB__VALUE(job),
                             QB__LOCAL(plan->sizes.dynamic_bytes)};
     const size_t grid[3] = {plan->groups, 1, 1}, items[3] = {plan->threads, 1, 1};
     return qb__kernel_launch(plan->kernel, queue, grid, items, args, sizeof args / sizeof *args);

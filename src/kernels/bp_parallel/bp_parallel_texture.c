@@ -187,10 +187,8 @@ static qb_status launch(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__
     else if (!plan->lines)
         lines = (qb__arg){QB__ARG_VALUE, (char *)plan->host_lines + view0 * plan->line_bytes,
                           plan->chunk * plan->line_bytes};
-    const qb__arg args[] = {
-        QB__TEXTURE(texture), lines,           QB__VALUE(first),  QB__VALUE(views), QB__MEMORY(packed),
-        QB__VALUE(undo_at),   QB__MEMORY(out), QB__VALUE(out_at), QB__VALUE(nx),    QB__VALUE(ny),
-        QB__VALUE(all)};
+    const qb__arg args[] = {QB__TEXTURE(texture), lines,           QB__VALUES(first, views),       QB__MEMORY(packed),
+                            QB__VALUE(undo_at),   QB__MEMORY(out), QB__VALUES(out_at, nx, ny, all)};
     const size_t groups[3] = {qb__ceil_div(plan->problem.nx, plan->area), qb__ceil_div(plan->problem.ny, plan->height),
                               qb__ceil_div(slices, plan->group)};
     const size_t items[3] = {THREADS, 1, 1};

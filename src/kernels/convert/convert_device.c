@@ -74,20 +74,9 @@ qb_status qb__convert_run(qb__convert *convert, qb__queue *queue, const qb__memo
     const qb__conversion *to = &what->to;
     const uint64_t pixels = what->pixels, all = slices;
     const uint32_t masked = what->hidden != NULL;
-    const qb__arg args[] = {QB__MEMORY(from),
-                            QB__VALUE(pixels),
-                            QB__VALUE(all),
-                            QB__VALUE(masked),
-                            QB__MEMORY(convert->hidden),
-                            QB__VALUE(what->instead),
-                            QB__VALUE(what->shift),
-                            QB__VALUE(to->base),
-                            QB__VALUE(to->scale),
-                            QB__VALUE(to->top),
-                            QB__VALUE(to->least),
-                            QB__VALUE(to->most),
-                            QB__MEMORY(convert->numbers),
-                            QB__MEMORY(convert->counts)};
+    const qb__arg args[] = {QB__MEMORY(from), QB__VALUES(pixels, all, masked), QB__MEMORY(convert->hidden),
+                            QB__VALUES(what->instead, what->shift, to->base, to->scale, to->top, to->least, to->most),
+                            QB__MEMORIES(convert->numbers, convert->counts)};
     const size_t groups[3] = {qb__smaller(qb__ceil_div(what->pixels, ITEMS), MOST), qb__smaller(slices, MOST), 1};
     const size_t items[3] = {ITEMS, 1, 1};
     if (slices == 0) return QB_OK;

@@ -220,11 +220,8 @@ qb_status qb__cone_rows_run(const qb__cone_rows *rows, qb__queue *queue, const q
     if (status != QB_OK) return status;
     const uint32_t count = (uint32_t)(b->row1 - b->row0), view0 = (uint32_t)b->view0, row0 = (uint32_t)b->row0;
     const uint32_t raw0 = (uint32_t)b->raw0, raw1 = (uint32_t)b->raw1;
-    const qb__arg args[] = {QB__MEMORY(lines),         QB__MEMORY(rows->taps),   QB__MEMORY(rows->maps),
-                            QB__MEMORY(rows->weights), QB__MEMORY(rows->shares), QB__MEMORY(out),
-                            QB__VALUE(count),          QB__VALUE(view0),         QB__VALUE(row0),
-                            QB__VALUE(raw0),           QB__VALUE(raw1),          QB__VALUE(rows->span),
-                            QB__VALUE(rows->low),      QB__VALUE(rows->high)};
+    const qb__arg args[] = {QB__MEMORIES(lines, rows->taps, rows->maps, rows->weights, rows->shares, out),
+                            QB__VALUES(count, view0, row0, raw0, raw1, rows->span, rows->low, rows->high)};
     const size_t groups[3] = {(b->view1 - b->view0) * count, 1, 1}, group[3] = {rows->items, 1, 1};
     return qb__kernel_launch(rows->kernel, queue, groups, group, args, sizeof args / sizeof args[0]);
 }

@@ -14,31 +14,12 @@ qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const 
                             block->out_first, block->out_view, block->out_slice};
     const uint64_t apart = (uint64_t)filter->rows * filter->measured;
     int32_t in_fours = divides(4, all, 6), times = weighted;
-    const qb__arg args[] = {QB__MEMORY(raw),
-                            QB__MEMORY(filter->dark),
-                            QB__MEMORY(filter->gain),
-                            QB__MEMORY(filter->mode),
-                            QB__MEMORY(filter->drift),
-                            QB__MEMORY(filter->air),
-                            QB__MEMORY(filter->weights),
-                            QB__MEMORY(filter->share),
-                            QB__MEMORY(filter->view_share),
-                            QB__MEMORY(out),
-                            QB__MEMORY(filter->counts),
-                            QB__VALUE(block->raw_first),
-                            QB__VALUE(block->raw_view),
-                            QB__VALUE(block->raw_slice),
-                            QB__VALUE(block->out_first),
-                            QB__VALUE(block->out_view),
-                            QB__VALUE(block->out_slice),
-                            QB__VALUE(block->slices),
-                            QB__VALUE(block->view0),
-                            QB__VALUE(block->row0),
-                            QB__VALUE(block->row_step),
-                            QB__VALUE(apart),
-                            QB__VALUE(filter->bound),
-                            QB__VALUE(in_fours),
-                            QB__VALUE(times)};
+    const qb__arg args[] = {QB__MEMORIES(raw, filter->dark, filter->gain, filter->mode, filter->drift, filter->air,
+                                         filter->weights, filter->share, filter->view_share, out, filter->counts),
+                            QB__VALUES(block->raw_first, block->raw_view, block->raw_slice, block->out_first,
+                                       block->out_view, block->out_slice, block->slices, block->view0, block->row0,
+                                       block->row_step, apart, filter->bound),
+                            QB__VALUES(in_fours, times)};
     const size_t groups[3] = {block->rows, 1, 1}, group[3] = {filter->items, 1, 1};
     return qb__kernel_launch(filter->kernel, queue, groups, group, args, sizeof args / sizeof args[0]);
 }
@@ -49,35 +30,13 @@ qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb
     const uint64_t to[] = {block->out_first, block->out_view, block->out_slice};
     const uint64_t apart = (uint64_t)filter->rows * filter->measured;
     int32_t in_fours = divides(4, from, 3), in_twos = divides(2, to, 3);
-    const qb__arg args[] = {QB__MEMORY(raw),
-                            QB__MEMORY(filter->dark),
-                            QB__MEMORY(filter->gain),
-                            QB__MEMORY(filter->mode),
-                            QB__MEMORY(filter->drift),
-                            QB__MEMORY(filter->air),
-                            QB__MEMORY(filter->weights),
-                            QB__MEMORY(filter->share),
-                            QB__MEMORY(filter->view_share),
-                            QB__MEMORY(filter->roots),
-                            QB__MEMORY(filter->coefficients),
-                            QB__MEMORY(out),
-                            QB__MEMORY(filter->counts),
-                            QB__VALUE(block->raw_first),
-                            QB__VALUE(block->raw_view),
-                            QB__VALUE(block->raw_slice),
-                            QB__VALUE(block->out_first),
-                            QB__VALUE(block->out_view),
-                            QB__VALUE(block->out_slice),
-                            QB__VALUE(block->rows),
-                            QB__VALUE(block->slices),
-                            QB__VALUE(block->view0),
-                            QB__VALUE(block->row0),
-                            QB__VALUE(block->row_step),
-                            QB__VALUE(apart),
-                            QB__VALUE(filter->bound),
-                            QB__VALUE(in_fours),
-                            QB__VALUE(in_twos),
-                            QB__LOCAL(filter->local_bytes)};
+    const qb__arg args[] = {
+        QB__MEMORIES(raw, filter->dark, filter->gain, filter->mode, filter->drift, filter->air, filter->weights,
+                     filter->share, filter->view_share, filter->roots, filter->coefficients, out),
+        QB__MEMORY(filter->counts),
+        QB__VALUES(block->raw_first, block->raw_view, block->raw_slice, block->out_first, block->out_view,
+                   block->out_slice, block->rows, block->slices, block->view0, block->row0, block->row_step, apart),
+        QB__VALUES(filter->bound, in_fours, in_twos), QB__LOCAL(filter->local_bytes)};
     const size_t groups[3] = {(block->rows + filter->group_rows - 1) / filter->group_rows, 1, 1};
     const size_t group[3] = {filter->items, 1, 1};
     return qb__kernel_launch(filter->kernel, queue, groups, group, args, sizeof args / sizeof args[0]);

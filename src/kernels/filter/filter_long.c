@@ -104,8 +104,8 @@ static qb_status transform(qb__filter_long *passes, qb__device_filter *filter, q
     for (int i = 0; i <= plan->passes; i++) {
         int32_t radix = i < plan->passes ? plan->radix[i] : plan->last;
         if (radix == 1) continue;
-        const qb__arg args[] = {QB__MEMORY(passes->here), QB__MEMORY(passes->there), QB__MEMORY(filter->roots),
-                                QB__VALUE(half),          QB__VALUE(done),           QB__VALUE(radix)};
+        const qb__arg args[] = {QB__MEMORIES(passes->here, passes->there, filter->roots),
+                                QB__VALUES(half, done, radix)};
         qb_status status = launch(passes, PASS, queue, half / (uint32_t)radix, rows, args, 6);
         if (status != QB_OK) return status;
         qb__memory *other = passes->here;
@@ -120,10 +120,9 @@ static qb_status pad(qb__filter_long *passes, qb__device_filter *filter, qb__que
     uint32_t half = (uint32_t)filter->spectrum.half;
     int32_t columns = (int32_t)filter->spectrum.columns, left = (int32_t)filter->spectrum.left;
     int32_t mode = (int32_t)filter->spectrum.pad;
-    const qb__arg fit[] = {QB__MEMORY(passes->lines), QB__MEMORY(passes->fits), QB__VALUE(columns)};
-    const qb__arg args[] = {
-        QB__MEMORY(passes->lines), QB__MEMORY(passes->fits), QB__MEMORY(passes->here), QB__VALUE(half),
-        QB__VALUE(columns),        QB__VALUE(left),          QB__VALUE(mode)};
+    const qb__arg fit[] = {QB__MEMORIES(passes->lines, passes->fits), QB__VALUE(columns)};
+    const qb__arg args[] = {QB__MEMORIES(passes->lines, passes->fits, passes->here),
+                            QB__VALUES(half, columns, left, mode)};
     qb_status status = QB_OK;
     if (mode == QB_PAD_ELLIPSE) status = launch(passes, FIT, queue, GROUP, rows, fit, 3);
     return status == QB_OK ? launch(passes, PAD, queue, half, rows, args, 7) : status;
@@ -131,7 +130,7 @@ static qb_status pad(qb__filter_long *passes, qb__device_filter *filter, qb__que
 
 static qb_status scale(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue, size_t rows) {
     uint32_t half = (uint32_t)filter->spectrum.half;
-    const qb__arg args[] = {QB__MEMORY(passes->here), QB__MEMORY(filter->coefficients), QB__VALUE(half)};
+    const qb__arg args[] = {QB__MEMORIES(passes->here, filter->coefficients), QB__VALUE(half)};
     return launch(passes, SCALE, queue, half / 2 + 1, rows, args, 3);
 }
 
@@ -139,12 +138,9 @@ static qb_status crop(qb__filter_long *passes, qb__device_filter *filter, qb__qu
                       const qb__row_block *block) {
     uint32_t half = (uint32_t)filter->spectrum.half;
     int32_t columns = (int32_t)filter->spectrum.columns, left = (int32_t)filter->spectrum.left;
-    const qb__arg args[] = {QB__MEMORY(passes->here),    QB__MEMORY(out),
-                            QB__MEMORY(filter->weights), QB__VALUE(half),
-                            QB__VALUE(columns),          QB__VALUE(left),
-                            QB__VALUE(block->slices),    QB__VALUE(block->view0),
-                            QB__VALUE(block->out_first), QB__VALUE(block->out_view),
-                            QB__VALUE(block->out_slice)};
+    const qb__arg args[] = {QB__MEMORIES(passes->here, out, filter->weights),
+                            QB__VALUES(half, columns, left, block->slices, block->view0, block->out_first,
+                                       block->out_view, block->out_slice)};
     return launch(passes, CROP, queue, (size_t)columns, block->rows, args, 11);
 }
 

@@ -86,11 +86,8 @@ qb_status qb__near_rows_run(const qb__near_rows *near, qb__queue *queue, const q
     const uint32_t first = (uint32_t)block->first, end = (uint32_t)block->end, row0 = (uint32_t)block->row0;
     const uint32_t slices = (uint32_t)block->slices, rows = (uint32_t)near->rows;
     const float base = near->base, slope = near->slope;
-    const qb__arg args[] = {QB__MEMORY(raw),          QB__MEMORY(near->dark),  QB__MEMORY(near->gain),
-                            QB__MEMORY(near->beam),   QB__MEMORY(near->pairs), QB__MEMORY(out),
-                            QB__MEMORY(near->counts), QB__VALUE(first),        QB__VALUE(end),
-                            QB__VALUE(row0),          QB__VALUE(slices),       QB__VALUE(rows),
-                            QB__VALUE(base),          QB__VALUE(slope)};
+    const qb__arg args[] = {QB__MEMORIES(raw, near->dark, near->gain, near->beam, near->pairs, out, near->counts),
+                            QB__VALUES(first, end, row0, slices, rows, base, slope)};
     const size_t groups[3] = {block->views * block->slices, 1, 1}, items[3] = {ITEMS, 1, 1};
     if (groups[0] == 0) return QB_OK;
     return qb__kernel_launch(near->kernel, queue, groups, items, args, sizeof args / sizeof *args);

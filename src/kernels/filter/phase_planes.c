@@ -247,68 +247,35 @@ static qb_status launch(qb__kernel *kernel, qb__queue *queue, size_t groups, siz
 
 static qb_status run_lines(const qb__phase_planes *p, qb__queue *queue, const part *b, const qb__memory *raw) {
     enum { ITEMS = 128 };
-    const qb__arg args[] = {QB__MEMORY(raw),      QB__MEMORY(p->dark), QB__MEMORY(p->gain),  QB__MEMORY(p->beam),
-                            QB__MEMORY(p->stuck), QB__MEMORY(p->mode), QB__MEMORY(p->drift), QB__MEMORY(p->line),
-                            QB__MEMORY(p->good),  QB__VALUE(b->skip),  QB__VALUE(b->view0),  QB__VALUE(b->row0),
-                            QB__VALUE(b->rows),   QB__VALUE(b->apart), QB__VALUE(p->top),    QB__VALUE(p->most)};
+    const qb__arg args[] = {QB__MEMORIES(raw, p->dark, p->gain, p->beam, p->stuck, p->mode, p->drift, p->line, p->good),
+                            QB__VALUES(b->skip, b->view0, b->row0, b->rows, b->apart, p->top, p->most)};
     return launch(p->seen, queue, (size_t)b->views * b->rows, ITEMS, args, sizeof args / sizeof *args);
 }
 
 static qb_status run_forth(const qb__phase_planes *p, qb__queue *queue, const part *b) {
-    const qb__arg args[] = {QB__MEMORY(p->line),  QB__MEMORY(p->good),    QB__MEMORY(p->roots[0]),
-                            QB__MEMORY(p->plane), QB__VALUE(b->pair0),    QB__VALUE(b->pairs),
-                            QB__VALUE(b->step),   QB__VALUE(b->margin),   QB__VALUE(b->row0),
-                            QB__VALUE(b->rows),   QB__VALUE(b->detector), QB__LOCAL(p->along.local_bytes)};
+    const qb__arg args[] = {QB__MEMORIES(p->line, p->good, p->roots[0], p->plane),
+                            QB__VALUES(b->pair0, b->pairs, b->step, b->margin, b->row0, b->rows, b->detector),
+                            QB__LOCAL(p->along.local_bytes)};
     return launch(p->forth, queue, (size_t)b->views * b->pairs * p->shape.height, p->along.items, args,
                   sizeof args / sizeof *args);
 }
 
 static qb_status run_columns(const qb__phase_planes *p, qb__queue *queue, const part *b) {
     const uint32_t width = (uint32_t)p->shape.stride;
-    const qb__arg args[] = {QB__MEMORY(p->plane),
-                            QB__MEMORY(p->roots[1]),
-                            QB__MEMORY(p->column),
-                            QB__MEMORY(p->row),
-                            QB__MEMORY(p->mean_column),
-                            QB__MEMORY(p->mean_row),
-                            QB__MEMORY(p->spread_column),
-                            QB__MEMORY(p->spread_row),
-                            QB__VALUE(width),
-                            QB__VALUE(p->scale),
-                            QB__VALUE(p->unsharp),
-                            QB__VALUE(p->share),
-                            QB__LOCAL(p->across.local_bytes)};
+    const qb__arg args[] = {QB__MEMORIES(p->plane, p->roots[1], p->column, p->row, p->mean_column, p->mean_row,
+                                         p->spread_column, p->spread_row),
+                            QB__VALUES(width, p->scale, p->unsharp, p->share), QB__LOCAL(p->across.local_bytes)};
     const size_t groups = (size_t)b->views * b->pairs * qb__ceil_div(p->shape.stride, p->across.lanes);
     return launch(p->columns, queue, groups, p->across.items * p->across.lanes, args, sizeof args / sizeof *args);
 }
 
 static qb_status run_back(const qb__phase_planes *p, qb__queue *queue, const part *b, const qb__memory *raw,
                           qb__memory *out) {
-    const qb__arg args[] = {QB__MEMORY(raw),
-                            QB__MEMORY(p->dark),
-                            QB__MEMORY(p->gain),
-                            QB__MEMORY(p->beam),
-                            QB__MEMORY(p->stuck),
-                            QB__MEMORY(p->mode),
-                            QB__MEMORY(p->drift),
-                            QB__MEMORY(p->roots[0]),
-                            QB__MEMORY(p->plane),
-                            QB__MEMORY(out),
-                            QB__VALUE(b->pair0),
-                            QB__VALUE(b->pairs),
-                            QB__VALUE(b->step),
-                            QB__VALUE(b->margin),
-                            QB__VALUE(b->skip),
-                            QB__VALUE(b->view0),
-                            QB__VALUE(b->row0),
-                            QB__VALUE(b->rows),
-                            QB__VALUE(b->first),
-                            QB__VALUE(b->end),
-                            QB__VALUE(b->apart),
-                            QB__VALUE(p->top),
-                            QB__VALUE(p->most),
-                            QB__VALUE(p->offset),
-                            QB__LOCAL(p->along.local_bytes)};
+    const qb__arg args[] = {
+        QB__MEMORIES(raw, p->dark, p->gain, p->beam, p->stuck, p->mode, p->drift, p->roots[0], p->plane, out),
+        QB__VALUES(b->pair0, b->pairs, b->step, b->margin, b->skip, b->view0, b->row0, b->rows, b->first, b->end,
+                   b->apart, p->top),
+        QB__VALUES(p->most, p->offset), QB__LOCAL(p->along.local_bytes)};
     return launch(p->back, queue, (size_t)b->views * b->pairs * p->shape.step, p->along.items, args,
                   sizeof args / sizeof *args);
 }

@@ -52,9 +52,8 @@ qb_status qb__rows_largest_run(qb__rows_largest *measure, qb__queue *queue, cons
                    slice_stride = rows->slice_stride;
     const int32_t columns = (int32_t)measure->columns;
     const uint32_t all = slices, from = (uint32_t)view0;
-    const qb__arg args[] = {
-        QB__MEMORY(rows->memory), QB__VALUE(first), QB__VALUE(view_stride), QB__VALUE(slice_stride),
-        QB__VALUE(columns),       QB__VALUE(all),   QB__VALUE(from),        QB__MEMORY(measure->of_rows)};
+    const qb__arg args[] = {QB__MEMORY(rows->memory), QB__VALUES(first, view_stride, slice_stride, columns, all, from),
+                            QB__MEMORY(measure->of_rows)};
     const size_t groups[3] = {(view1 - view0) * slices, 1, 1}, items[3] = {ITEMS, 1, 1};
     return qb__kernel_launch(measure->kernel, queue, groups, items, args, sizeof args / sizeof *args);
 }

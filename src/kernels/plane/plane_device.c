@@ -48,9 +48,8 @@ qb_status qb__plane_run(const qb__plane_kernel *kernel, qb__queue *queue, const 
     const int32_t apart = (int32_t)stride, n0 = (int32_t)lines, n1 = (int32_t)points;
     float way[3][4] = {{0}};
     for (int i = 0; i < 3; i++) way[0][i] = place->origin[i], way[1][i] = place->down[i], way[2][i] = place->right[i];
-    const qb__arg args[] = {QB__MEMORY(rows),     QB__MEMORY(views), QB__VALUE(all),    QB__VALUE(columns),
-                            QB__VALUE(row_count), QB__VALUE(apart),  QB__MEMORY(out),   QB__VALUE(n0),
-                            QB__VALUE(n1),        QB__VALUE(way[0]), QB__VALUE(way[1]), QB__VALUE(way[2])};
+    const qb__arg args[] = {QB__MEMORIES(rows, views), QB__VALUES(all, columns, row_count, apart), QB__MEMORY(out),
+                            QB__VALUES(n0, n1, way[0], way[1], way[2])};
     const size_t groups[3] = {qb__ceil_div(points, WIDE), qb__ceil_div(lines, ITEMS / WIDE), 1},
                  items[3] = {ITEMS, 1, 1};
     return qb__kernel_launch(kernel->kernel[is_between(place)], queue, groups, items, args, sizeof args / sizeof *args);

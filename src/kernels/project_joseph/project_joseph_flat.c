@@ -121,8 +121,7 @@ void qb__joseph_flat_destroy(qb__joseph_flat *f) {
 static qb_status turn(qb__joseph_flat *f, qb__queue *queue, const qb__memory *slab) {
     const int32_t across = (int32_t)f->n[0] + 2 * EDGE, down = (int32_t)f->n[1] + 2 * EDGE;
     const int32_t line = (int32_t)f->most.slices;
-    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(across), QB__VALUE(down), QB__VALUE(line),
-                            QB__MEMORY(f->turned)};
+    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUES(across, down, line), QB__MEMORY(f->turned)};
     return LAUNCH(f->turn, queue, args, qb__ceil_div((size_t)across, TILE), qb__ceil_div((size_t)down, TILE),
                   f->most.slices);
 }
@@ -133,13 +132,10 @@ qb_status qb__joseph_flat_forward(qb__joseph_flat *f, qb__queue *queue, const qb
     const int32_t rows = (int32_t)f->rows, nx = (int32_t)f->n[0], ny = (int32_t)f->n[1], nz = (int32_t)f->n[2];
     const int32_t from = (int32_t)z0, slices = (int32_t)(z1 - z0), line = (int32_t)f->most.slices;
     const int32_t more = z0 > 0, last = z1 == f->n[2];
-    const qb__arg lines[] = {
-        QB__MEMORY(slab), QB__MEMORY(f->turned), QB__MEMORY(f->courses), QB__MEMORY(f->lengths), QB__MEMORY(f->spans),
-        QB__VALUE(first), QB__VALUE(views),      QB__VALUE(columns),     QB__VALUE(nx),          QB__VALUE(ny),
-        QB__VALUE(nz),    QB__VALUE(from),       QB__VALUE(slices),      QB__VALUE(line),        QB__MEMORY(f->sums)};
-    const qb__arg ends[] = {QB__MEMORY(f->sums), QB__MEMORY(f->lengths), QB__MEMORY(f->heights), QB__VALUE(first),
-                            QB__VALUE(columns),  QB__VALUE(rows),        QB__VALUE(from),        QB__VALUE(slices),
-                            QB__VALUE(more),     QB__VALUE(last),        QB__MEMORY(rays)};
+    const qb__arg lines[] = {QB__MEMORIES(slab, f->turned, f->courses, f->lengths, f->spans),
+                             QB__VALUES(first, views, columns, nx, ny, nz, from, slices, line), QB__MEMORY(f->sums)};
+    const qb__arg ends[] = {QB__MEMORIES(f->sums, f->lengths, f->heights),
+                            QB__VALUES(first, columns, rows, from, slices, more, last), QB__MEMORY(rays)};
     qb_status status;
     QB__TRY(turn(f, queue, slab));
     QB__TRY(LAUNCH(f->forward, queue, lines, qb__ceil_div(f->columns * (z1 - z0), ACROSS),
@@ -157,14 +153,11 @@ qb_status qb__joseph_flat_adjoint(qb__joseph_flat *f, qb__queue *queue, const qb
     const int32_t slices = (int32_t)(z1 - z0), line = (int32_t)f->most.slices, add = more, end = (int32_t)y1;
     const int32_t tile_y = (int32_t)(y0 / f->tall), run0 = (int32_t)f->records.first_run[view0];
     const int32_t runs = (int32_t)f->records.first_run[view1] - run0;
-    const qb__arg begin[] = {QB__MEMORY(rays), QB__MEMORY(f->lengths), QB__MEMORY(f->heights), QB__MEMORY(f->spans),
-                             QB__VALUE(first), QB__VALUE(columns),     QB__VALUE(rows),        QB__VALUE(nz),
-                             QB__VALUE(from),  QB__VALUE(slices),      QB__MEMORY(f->sums)};
-    const qb__arg back[] = {QB__MEMORY(f->sums), QB__MEMORY(f->courses), QB__MEMORY(f->points), QB__MEMORY(f->runs),
-                            QB__VALUE(run0),     QB__VALUE(runs),        QB__VALUE(first),      QB__VALUE(columns),
-                            QB__VALUE(slices),   QB__VALUE(nx),          QB__VALUE(ny),         QB__VALUE(tile_y),
-                            QB__VALUE(end),      QB__VALUE(line),        QB__VALUE(f->reach),   QB__MEMORY(slab),
-                            QB__VALUE(add)};
+    const qb__arg begin[] = {QB__MEMORIES(rays, f->lengths, f->heights, f->spans),
+                             QB__VALUES(first, columns, rows, nz, from, slices), QB__MEMORY(f->sums)};
+    const qb__arg back[] = {QB__MEMORIES(f->sums, f->courses, f->points, f->runs),
+                            QB__VALUES(run0, runs, first, columns, slices, nx, ny, tile_y, end, line, f->reach),
+                            QB__MEMORY(slab), QB__VALUE(add)};
     qb_status status;
     QB__TRY(LAUNCH(f->values, queue, begin, qb__ceil_div(f->columns, ITEMS), z1 - z0, view1 - view0));
     QB__TRY(

@@ -17,8 +17,7 @@ qb_status qb__joseph_to_lines(qb__joseph_plan *plan, qb__queue *queue, const qb_
     const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], slices = (int32_t)(z1 - z0);
     const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
     const int32_t carry = z0 > 0 && !plan->flat ? (int32_t)(FRONT + before - 1) : 0;
-    const qb__arg args[] = {QB__MEMORY(plain), QB__VALUE(plain_at), QB__VALUE(nx),    QB__VALUE(ny),
-                            QB__VALUE(slices), QB__VALUE(line),     QB__VALUE(carry), QB__MEMORY(slab)};
+    const qb__arg args[] = {QB__MEMORY(plain), QB__VALUES(plain_at, nx, ny, slices, line, carry), QB__MEMORY(slab)};
     return LAUNCH(plan->pack, queue, ITEMS, args, qb__ceil_div(plan->n[0] + 2 * EDGE, TILE), plan->n[1] + 2 * EDGE,
                   plan->members);
 }
@@ -28,8 +27,8 @@ qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const q
     const uint64_t plain_at = offset / sizeof(float);
     const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], slices = (int32_t)(z1 - z0);
     const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
-    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(nx),    QB__VALUE(ny),     QB__VALUE(slices),
-                            QB__VALUE(line),  QB__VALUE(scale), QB__MEMORY(plain), QB__VALUE(plain_at)};
+    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUES(nx, ny, slices, line, scale), QB__MEMORY(plain),
+                            QB__VALUE(plain_at)};
     return LAUNCH(plan->unpack, queue, ITEMS, args, qb__ceil_div(plan->n[0], TILE), plan->n[1],
                   qb__ceil_div(z1 - z0, TILE) * plan->members);
 }
@@ -45,9 +44,9 @@ qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const q
     const uint64_t images_at = offset / sizeof(float);
     const int32_t rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
-    const qb__arg args[] = {QB__MEMORY(images), QB__VALUE(images_at),  QB__VALUE(rows),
-                            QB__VALUE(columns), QB__VALUE(stride),     QB__MEMORY(rays),
-                            QB__VALUE(rays_at), QB__MEMORY(plan->odd), QB__VALUE(plan->odd_at)};
+    const qb__arg args[] = {QB__MEMORY(images),    QB__VALUES(images_at, rows, columns, stride),
+                            QB__MEMORY(rays),      QB__VALUE(rays_at),
+                            QB__MEMORY(plan->odd), QB__VALUE(plan->odd_at)};
     return LAUNCH(plan->columns_kernel, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE),
                   qb__ceil_div((size_t)stride, TILE), view1 - view0);
 }
@@ -57,8 +56,9 @@ qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__m
     const uint64_t images_at = offset / sizeof(float);
     const int32_t rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows);
-    const qb__arg args[] = {QB__MEMORY(rays),   QB__VALUE(rows),      QB__VALUE(columns),    QB__VALUE(stride),
-                            QB__MEMORY(images), QB__VALUE(images_at), QB__MEMORY(plan->odd), QB__VALUE(plan->odd_at)};
+    const qb__arg args[] = {QB__MEMORY(rays),      QB__VALUES(rows, columns, stride),
+                            QB__MEMORY(images),    QB__VALUE(images_at),
+                            QB__MEMORY(plan->odd), QB__VALUE(plan->odd_at)};
     return LAUNCH(plan->images, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE), qb__ceil_div(plan->rows, TILE),
                   views * plan->members);
 }
@@ -68,8 +68,7 @@ qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__m
 static qb_status load_textures(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab) {
     const int32_t across = (int32_t)plan->n[0] + 2 * EDGE, down = (int32_t)plan->n[1] + 2 * EDGE;
     const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
-    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(across), QB__VALUE(down), QB__VALUE(line),
-                            QB__MEMORY(plan->turned)};
+    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUES(across, down, line), QB__MEMORY(plan->turned)};
     qb_status status;
     QB__TRY(LAUNCH(plan->turn, queue, ITEMS, args, (size_t)across, (size_t)down, 1));
     QB__TRY(qb__texture_load(queue, plan->texture[0], plan->turned, 0));
@@ -105,25 +104,9 @@ static qb_status forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memo
         args[n++] = QB__MEMORY(slab);
     }
     const qb__arg rest[] = {QB__MEMORY(plan->vertical ? plan->fans : plan->view_records),
-                            QB__VALUE(first),
-                            QB__VALUE(views),
-                            QB__VALUE(columns),
-                            QB__VALUE(rows),
-                            QB__VALUE(nx),
-                            QB__VALUE(ny),
-                            QB__VALUE(nz),
-                            QB__VALUE(from),
-                            QB__VALUE(to),
-                            QB__VALUE(line),
+                            QB__VALUES(first, views, columns, rows, nx, ny, nz, from, to, line),
                             QB__MEMORY(to_sums->memory),
-                            QB__VALUE(to_sums->at),
-                            QB__VALUE(to_sums->apart),
-                            QB__VALUE(to_sums->across),
-                            QB__VALUE(to_sums->down),
-                            QB__VALUE(vx),
-                            QB__VALUE(vy),
-                            QB__VALUE(vz),
-                            QB__VALUE(more),
+                            QB__VALUES(to_sums->at, to_sums->apart, to_sums->across, to_sums->down, vx, vy, vz, more),
                             QB__MEMORY(plan->odd),
                             QB__VALUE(to_sums->odd_at)};
     memcpy(args + n, rest, sizeof rest);
@@ -165,20 +148,9 @@ static qb_status scale(qb__joseph_plan *plan, qb__queue *queue, const qb__memory
     const qb__arg args[] = {QB__MEMORY(rays),
                             QB__VALUE(rays_at),
                             QB__MEMORY(gathers ? plan->view_records : plan->fans),
-                            QB__VALUE(first),
-                            QB__VALUE(views),
-                            QB__VALUE(rays_apart),
-                            QB__VALUE(out_apart),
-                            QB__VALUE(rows),
-                            QB__VALUE(columns),
-                            QB__VALUE(stride),
-                            QB__VALUE(plan->copy[0]),
-                            QB__VALUE(plan->copy[1]),
-                            QB__VALUE(plan->copy[2]),
-                            QB__VALUE(copy_floats),
-                            QB__VALUE(vx),
-                            QB__VALUE(vy),
-                            QB__VALUE(vz),
+                            QB__VALUES(first, views, rays_apart, out_apart, rows, columns, stride, plan->copy[0],
+                                       plan->copy[1], plan->copy[2], copy_floats, vx),
+                            QB__VALUES(vy, vz),
                             QB__MEMORY(plan->scaled)};
     return LAUNCH(plan->scale_kernel, queue, ITEMS, args, qb__ceil_div((size_t)stride, ITEMS), plan->columns,
                   count * plan->members);
@@ -211,13 +183,14 @@ static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block,
     const int32_t from = (int32_t)b->z0, to = (int32_t)b->z1, start = EDGE * step_y + EDGE * line + FRONT;
     const int32_t add = more, longest = columns + 1;
     const uint64_t rays_apart = (uint64_t)plan->copies * copy_floats, slab_apart = slab_floats(plan);
-    const qb__arg args[] = {
-        QB__MEMORY(plan->scaled), QB__MEMORY(plan->fans), QB__VALUE(first_view), QB__MEMORY(plan->runs),
-        QB__VALUE(run0),          QB__VALUE(runs),        QB__VALUE(longest),    QB__VALUE(columns),
-        QB__VALUE(rows),          QB__VALUE(stride),      QB__VALUE(tile_line),  QB__VALUE(lines),
-        QB__VALUE(tile_plane),    QB__VALUE(planes),      QB__VALUE(line_step),  QB__VALUE(plane_step),
-        QB__VALUE(from),          QB__VALUE(to),          QB__VALUE(start),      QB__MEMORY(slab),
-        QB__VALUE(add),           QB__VALUE(rays_apart),  QB__VALUE(slab_apart)};
+    const qb__arg args[] = {QB__MEMORIES(plan->scaled, plan->fans),
+                            QB__VALUE(first_view),
+                            QB__MEMORY(plan->runs),
+                            QB__VALUES(run0, runs, longest, columns, rows, stride, tile_line, lines, tile_plane, planes,
+                                       line_step, plane_step),
+                            QB__VALUES(from, to, start),
+                            QB__MEMORY(slab),
+                            QB__VALUES(add, rays_apart, slab_apart)};
     if (runs == 0 && more) return QB_OK;
     return LAUNCH(
         plan->back_kernel, queue, ITEMS, args, qb__ceil_div((size_t)lines, (size_t)plan->values[LINES]) - line0,
@@ -233,28 +206,14 @@ static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, s
     const int32_t nx = (int32_t)plan->n[0], y0 = (int32_t)b->y0, from = (int32_t)b->z0, to = (int32_t)b->z1;
     const int32_t add = more;
     const uint64_t rays_apart = (uint64_t)plan->copies * copy_floats, slab_apart = slab_floats(plan);
-    const qb__arg args[] = {QB__MEMORY(plan->scaled),
-                            QB__MEMORY(plan->view_records),
-                            QB__VALUE(first),
-                            QB__VALUE(views),
+    const qb__arg args[] = {QB__MEMORIES(plan->scaled, plan->view_records),
+                            QB__VALUES(first, views),
                             QB__MEMORY(plan->axes),
-                            QB__VALUE(cone),
-                            QB__VALUE(columns),
-                            QB__VALUE(rows),
-                            QB__VALUE(stride),
-                            QB__VALUE(plan->copy[0]),
-                            QB__VALUE(plan->copy[1]),
-                            QB__VALUE(plan->copy[2]),
-                            QB__VALUE(copy_floats),
-                            QB__VALUE(nx),
-                            QB__VALUE(y0),
-                            QB__VALUE(from),
-                            QB__VALUE(to),
+                            QB__VALUES(cone, columns, rows, stride, plan->copy[0], plan->copy[1], plan->copy[2],
+                                       copy_floats, nx, y0, from, to),
                             QB__VALUE(line),
                             QB__MEMORY(slab),
-                            QB__VALUE(add),
-                            QB__VALUE(rays_apart),
-                            QB__VALUE(slab_apart)};
+                            QB__VALUES(add, rays_apart, slab_apart)};
     return LAUNCH(plan->back_kernel, queue, ITEMS, args, qb__ceil_div(plan->n[0], GATHER_X), b->y1 - b->y0,
                   (qb__ceil_div(b->z1, GATHER_Z) - b->z0 / GATHER_Z) * plan->members);
 }

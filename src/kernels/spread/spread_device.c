@@ -88,9 +88,8 @@ qb_status qb__spread_views(qb__spread *s, size_t view0, size_t view1, float *lin
     const qb__spread_problem *p = &s->problem;
     const int32_t nx = (int32_t)p->n[0], ny = (int32_t)p->n[1], nz = (int32_t)p->n[2], first = (int32_t)view0,
                   columns = (int32_t)p->columns, rows = (int32_t)p->rows;
-    const qb__arg args[] = {QB__MEMORY(s->volume), QB__VALUE(nx),          QB__VALUE(ny),
-                            QB__VALUE(nz),         QB__MEMORY(s->records), QB__VALUE(first),
-                            QB__VALUE(columns),    QB__VALUE(rows),        QB__MEMORY(s->lines)};
+    const qb__arg args[] = {QB__MEMORY(s->volume), QB__VALUES(nx, ny, nz), QB__MEMORY(s->records),
+                            QB__VALUES(first, columns, rows), QB__MEMORY(s->lines)};
     const size_t groups[3] = {qb__ceil_div(p->columns, ITEMS), qb__ceil_div(p->rows, ROWS), view1 - view0};
     qb_status status;
     QB__TRY(qb__kernel_launch(s->kernel, s->queue, groups, (const size_t[3]){ITEMS, 1, 1}, args,

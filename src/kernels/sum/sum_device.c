@@ -32,7 +32,7 @@ void qb__sum_destroy(qb__sum *sum) {
 qb_status qb__sum_add(const qb__sum *sum, qb__queue *queue, qb__memory *to, size_t to_at, const qb__memory *from,
                       size_t from_at, size_t count) {
     const uint64_t at[2] = {to_at, from_at}, all = count;
-    const qb__arg args[] = {QB__MEMORY(to), QB__VALUE(at[0]), QB__MEMORY(from), QB__VALUE(at[1]), QB__VALUE(all)};
+    const qb__arg args[] = {QB__MEMORY(to), QB__VALUE(at[0]), QB__MEMORY(from), QB__VALUES(at[1], all)};
     const size_t groups[3] = {qb__smaller(qb__ceil_div(count, ITEMS), MOST), 1, 1}, items[3] = {ITEMS, 1, 1};
     if (count == 0) return QB_OK;
     return qb__kernel_launch(sum->kernel, queue, groups, items, args, sizeof args / sizeof *args);

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* X(name, bytes, text) */
+/* The types of numbers: X(name, bytes, text). */
 #define QB_DTYPE_LIST(X)                                                                                               \
     X(F32, 4, "float32")                                                                                               \
     X(U8, 1, "uint8")                                                                                                  \
@@ -32,21 +32,22 @@ typedef enum qb_dtype {
 QB_API size_t qb_dtype_size(qb_dtype dtype);      /* bytes of one element; 0 for no dtype */
 QB_API const char *qb_dtype_name(qb_dtype dtype); /* "float32" */
 QB_API bool qb_dtype_is_float(qb_dtype dtype);
-/* `text` as in qb_dtype_name; false when it is none. */
+/* The dtype of a text such as "float32"; false if there is none of that name. */
 QB_API bool qb_dtype_parse(const char *text, qb_dtype *dtype);
 
-/* A dense array in host memory, slowest index first: shape[0] is [view] or [z]. A 2-D array has
- * shape[0] = 1. `data` is 64-byte aligned and belongs to the array. */
+/* A dense array in host memory, slowest index first: projections [view][row][column] or a volume [z][y][x]. A 2-D array
+ * has shape[0] = 1. `data` is 64-byte aligned and belongs to the array. */
 typedef struct qb_array {
     qb_dtype dtype;
     size_t shape[3];
     void *data;
 } qb_array;
 
+/* Makes an array of zeros; release it with qb_array_destroy. QB_BAD_ARGUMENT for an unknown dtype, QB_NO_MEMORY. */
 QB_API qb_status qb_array_create(qb_dtype dtype, size_t n0, size_t n1, size_t n2, qb_array *array);
-QB_API void qb_array_destroy(qb_array *array); /* NULL-safe; leaves the array empty */
-QB_API size_t qb_array_count(const qb_array *array);
-/* In place of the old data, its values as float32. */
+QB_API void qb_array_destroy(qb_array *array);       /* NULL-safe; leaves the array empty */
+QB_API size_t qb_array_count(const qb_array *array); /* number of elements */
+/* Replaces the data by their values as float32. QB_NO_MEMORY leaves the array unchanged. */
 QB_API qb_status qb_array_to_float(qb_array *array);
 
 #ifdef __cplusplus

@@ -19,7 +19,8 @@ extern "C" {
  *
  * with or without x >= 0. With `pull` and `toward` this is the proximal map of the first term, for plug and play. */
 
-/* A by columns: entries first[j] <= k < first[j + 1] of `row` and `value` are column j's. */
+/* A sparse matrix A by columns: column j has the entries value[k] in the rows row[k], for first[j] <= k < first[j + 1].
+ * The arrays belong to the caller. */
 typedef struct qb_columns {
     size_t rows, columns;
     const size_t *first; /* [columns + 1], ascending from 0 */

@@ -22,7 +22,7 @@ QB_API const char *qb_beam_name(qb_beam beam); /* "unknown", "parallel", "cone" 
 /* The one internal form of any scan: where each view's source and detector are. */
 typedef struct qb_view {
     double source[3];   /* cone: its place; parallel: the unit vector along which rays travel */
-    double detector[3]; /* the centre of pixel (column 0, row 0) */
+    double detector[3]; /* centre of the pixel in column 0, row 0 */
     double u[3];        /* step from one column to the next */
     double v[3];        /* step from one row to the next */
 } qb_view;
@@ -86,9 +86,10 @@ QB_API extern const qb_param qb_grid_params[];
 /* Apply the options to *grid. QB_BAD_ARGUMENT with the number; errors of qb_grid_load. */
 QB_API qb_status qb_grid_make(const qb_grid_options *options, qb_grid *grid);
 /* The grid that a volume file states. Reads no voxels. QB_BAD_INPUT if the file has no voxel size, QB_UNSUPPORTED if
- * its axes are rotated. */
+ * its axes are rotated; errors of qb_array_load. */
 QB_API qb_status qb_grid_load(const char *path, qb_grid *grid);
-/* Only slices A:B[:S] of a grid; NULL = all. *first = A. */
+/* Reduces the grid to the slices A:B[:S]; NULL = all. *first = A. QB_BAD_ARGUMENT if the range is empty or not within
+ * the grid. */
 QB_API qb_status qb_grid_slices(const char *slices, qb_grid *grid, size_t *first);
 
 /* Detector data that a geometry file may lack: RTK's XML and lists of matrices do not state the pixels. (offset_u,
@@ -138,7 +139,7 @@ QB_API extern const qb_param qb_geometry_params[];
 QB_API qb_status qb_geometry_make(const qb_geometry_options *options, size_t views, const double *angles,
                                   const qb_detector *detector, const qb_env *env, qb_geometry *geometry);
 
-/* "U,V", mm unless it ends in px -> mm. */
+/* Parses the offset "U,V" of a detector, in mm or, if it ends in px, in pixels, into mm. QB_BAD_ARGUMENT. */
 QB_API qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v, double *offset_u,
                                           double *offset_v);
 

@@ -12,9 +12,10 @@
 extern "C" {
 #endif
 
-/* Load a whole file as one array [z][y][x] or [view][row][column] in its own dtype: HDF5 (`dataset`
- * NULL = /exchange/data or the only 3-D one), TIFF file, folder or pattern, MHA, NPY. voxel[3] in mm
- * (x, y, z), 0 when the file does not say; may be NULL. */
+/* Load a whole file as one array [z][y][x] or [view][row][column] in its own dtype: HDF5 (`dataset` NULL =
+ * /exchange/data or the only 3-D one), TIFF file, folder or pattern, MHA, NPY and the other formats that `qb devices`
+ * lists. Release it with qb_array_destroy. voxel[3] in mm (x, y, z), 0 if the file does not state it; may be NULL.
+ * QB_NOT_FOUND, QB_IO, QB_BAD_INPUT, QB_UNSUPPORTED, QB_NO_MEMORY. */
 QB_API qb_status qb_array_load(const char *path, const char *dataset, qb_array *array, double voxel[3]);
 
 /* The same, but integers that stand for a range (files written with --range) become float32 values in that range;
@@ -41,9 +42,9 @@ typedef struct qb_volume qb_volume;
 QB_API qb_status qb_volume_open(const char *path, const char *dataset, qb_volume **volume);
 /* The info belongs to the volume. */
 QB_API const qb_array_info *qb_volume_info(const qb_volume *volume);
-/* Of each index, slowest first, the elements first, first + step, ... (`count` of them): the values, as
- * qb_array_load_values gives them, into out[count[0]][count[1]][count[2]]. Any number of threads at once.
- * QB_BAD_ARGUMENT beyond the end. */
+/* Read values, as qb_array_load_values gives them, into out[count[0]][count[1]][count[2]] in host memory: along each
+ * index (slowest first) the elements first, first + step, ..., `count` of them. Any number of threads may call it at
+ * once. QB_BAD_ARGUMENT beyond the end. */
 QB_API qb_status qb_volume_read(qb_volume *volume, const size_t first[3], const size_t count[3], const size_t step[3],
                                 float *out);
 QB_API void qb_volume_close(qb_volume *volume); /* NULL-safe */
@@ -100,14 +101,14 @@ QB_API qb_status qb_writer_write(qb_writer *writer, size_t first, size_t end, co
 QB_API qb_status qb_writer_commit(qb_writer *writer, const char *provenance);
 QB_API void qb_writer_abort(qb_writer *writer); /* leaves nothing behind; NULL-safe */
 
-/* float32 -> dtype, rounding half to even and clamping; integer types map low..high onto their whole
- * range. NaN becomes 0 in integer types. `out` may be `values` when the dtype is QB_F32. */
+/* Convert float32 to another dtype, with rounding half to even and clamping. Integer types map low..high onto their
+ * whole range; NaN becomes 0 in them. `out` may be `values` if the dtype is QB_F32. */
 QB_API void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low, double high,
                                   void *out);
 /* Number of values that the dtype cannot hold: NaN, or outside low..high for integer types and -65504..65504 for
  * float16 (beyond rounding). 0 for QB_F32. */
 QB_API size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, double low, double high);
-/* Any dtype -> float32, value by value. */
+/* Convert any dtype to float32, value by value. */
 QB_API void qb_convert_to_float(const void *values, qb_dtype dtype, size_t count, float *out);
 
 /* A grey-level PNG of one image; low = high picks the 0.5 and 99.5 percentiles. Larger images are
@@ -166,7 +167,8 @@ QB_API extern const qb_param qb_output_params[];
  * MetaImage's ElementDataFile). By default this is QB_BAD_INPUT. Returns the previous setting. */
 QB_API bool qb_external_allow(bool allow);
 
-/* One line per format: name, extensions, reads, writes, or which package is missing for it. */
+/* The file formats, one line for each: name, extensions, whether it is read and written, or which package is missing
+ * for it. */
 QB_API size_t qb_format_count(void);
 QB_API const char *qb_format_line(size_t index);
 

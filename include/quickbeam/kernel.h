@@ -18,8 +18,8 @@ typedef enum qb_interp {
 } qb_interp;
 QB_API const char *qb_interp_name(qb_interp interp); /* "linear" */
 
-/* The bound on the relative L2 error of back-projection against double precision, on white noise: 5e-5,
- * 1e-3, 6e-3. A larger class admits what a smaller one does. */
+/* Bound of the relative L2 error of back-projection compared to double precision, on white noise: 5e-5, 1e-3, 6e-3. A
+ * class also allows the kernels of the classes with a smaller bound. */
 typedef enum qb_accuracy { QB_ACCURACY_HIGH = -1, QB_ACCURACY_NORMAL = 0, QB_ACCURACY_FAST = 1 } qb_accuracy;
 QB_API const char *qb_accuracy_name(qb_accuracy accuracy); /* "high" */
 

@@ -78,6 +78,7 @@ QB_API qb_status qb_params_copy(const qb_param *table, const void *from, void *t
 /* Set a field by the name of its option: qb_params_set(qb_fbp_params, &fbp, "center", "511.5"). Errors as in
  * qb_param_set; QB_BAD_ARGUMENT if there is no such option. */
 QB_API qb_status qb_params_set(const qb_param *table, void *options, const char *name, const char *value);
+/* The row of an option by its name; NULL if there is none. */
 QB_API const qb_param *qb_param_find(const qb_param *table, const char *name);
 /* Set one field from text. QB_BAD_ARGUMENT with the flag, the value and the allowed values if the value is wrong, or if
  * the caller's struct ends before the field. For a flag, NULL or "true" sets it and "false" clears it. */

@@ -44,7 +44,7 @@ typedef struct qb_prep_options {
     qb_monitor monitor; /* what to do with qb_scan_info.intensity */
     /* a pixel is replaced if it is brighter by this number of standard deviations; 0 or NAN = off */
     double zingers;
-    char *paganin; /* phase retrieval: delta/beta, a length (25um, 4px) or alpha:A; NULL or none = off */
+    const char *paganin; /* phase retrieval: delta/beta, a length (25um, 4px) or alpha:A; NULL or none = off */
     qb_paganin_kernel paganin_kernel;
     double energy;   /* keV of the beam; 0 = as the scan states */
     double distance; /* mm from the object to the detector; 0 = as the scan or the geometry states */
@@ -105,7 +105,7 @@ typedef struct qb_fbp_options {
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
 
-/* Cone-beam reconstruction after Feldkamp, Davis and Kress. */
+/* Cone-beam reconstruction after Feldkamp, Davis and Kress (J. Opt. Soc. Am. A 1, 612-619, 1984). */
 typedef struct qb_fdk_options {
     size_t struct_size; /* see qb_params_init */
     const char *filter; /* NAME[:CUTOFF] or a file with the filter */

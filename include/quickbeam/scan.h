@@ -204,11 +204,12 @@ typedef enum qb_pixel {
     QB_PIXEL_STUCK,  /* one value, or no beam, in all views */
     QB_PIXEL_DEAD,   /* its flat is not brighter than its dark */
 } qb_pixel;
-/* Write the qb_pixel of every pixel into mask[rows][columns]. Single values of measured pixels may still be missing
- * (saturated, not finite). */
+/* Write the qb_pixel of every pixel into mask[rows][columns], in host memory. Single values of measured pixels may
+ * still be missing (saturated, not finite). */
 QB_API qb_status qb_scan_mask(const qb_scan *scan, unsigned char *mask);
 /* Check the data of a few views, as `qb info` does: saturated, dead and non-finite pixels, drifting air, a repeated end
- * view. Adds to the problems. */
+ * view. Adds to the problems. QB_BAD_ARGUMENT if env->max_ram is too small for one view; QB_CANCELLED; errors of
+ * qb_scan_read. */
 QB_API qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env);
 
 /* The geometry of a scan: from a file, or a circle with the scan's angles (QB_BAD_INPUT without angles). A file must
@@ -219,16 +220,20 @@ QB_API qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_op
                                   const qb_detector *detector, const qb_env *env, qb_geometry *geometry);
 
 /* Read views view0 <= view < view1, rows row0 <= row < row1, all columns, in the scan's dtype into
- * out[view][row][column]. Several threads may call it at once; with HDF5 they wait for one another. */
+ * out[view][row][column], in host memory. Several threads may call it at once; with HDF5 they may wait for one another.
+ * QB_BAD_ARGUMENT for a range outside the scan; QB_IO, QB_BAD_INPUT, QB_NO_MEMORY. */
 QB_API qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
-/* Mean flat and mean dark of the rows, float [row][column]. Missing darks are 0. QB_NOT_FOUND if there are no flats. */
+/* Mean flat and mean dark of the rows, float [row][column] in host memory, as stored: in counts. Missing darks are 0.
+ * QB_NOT_FOUND if there are no flats, QB_BAD_ARGUMENT for rows outside the scan. */
 QB_API qb_status qb_scan_fields(qb_scan *scan, size_t row0, size_t row1, float *flat, float *dark);
 
 /* Parse a range A:B[:S] of n items into its first item, the end behind its last item, and its step. NULL means all
- * items. Negative A or B count from the end. */
+ * items. Negative A or B count from the end. QB_BAD_ARGUMENT, with `what` as the option's name, for another text or an
+ * empty range. */
 QB_API qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *first, size_t *end, size_t *step);
 /* Parse the text of --angles into radians[views]: FROM:TO[:N], FILE[:COLUMN][:A:B:S] or FILE.h5:/PATH[:A:B:S]. If the
- * file does not state the unit, :deg or :rad follows. */
+ * file does not state the unit, :deg or :rad follows. QB_BAD_ARGUMENT for another text or number of angles;
+ * QB_NOT_FOUND, QB_IO and QB_BAD_INPUT for the file. */
 QB_API qb_status qb_angles_parse(const char *text, size_t views, double *radians);
 /* Number of angles in such a text: N of FROM:TO:N, 0 for FROM:TO, and for a file the number of chosen angles. */
 QB_API qb_status qb_angles_count(const char *text, size_t *count);

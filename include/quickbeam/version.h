@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Of these headers; the build takes its version from here. */
+/* Version of these headers, from which the build takes it. */
 #define QB_VERSION_MAJOR 0
 #define QB_VERSION_MINOR 2
 #define QB_VERSION_PATCH 0

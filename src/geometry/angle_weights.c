@@ -42,8 +42,9 @@ static void describe(size_t views, qb__angle_report *report) {
         snprintf(capped, sizeof capped,
                  "; weights capped at twice the median make values %.2g %% too low (--angle-weights)",
                  100 * report->capped);
-    snprintf(report->text, sizeof report->text, "%zu views, %s, %.6g of 180 degrees%s%s%s", views,
-             report->even ? "evenly spaced" : "weighted by spacing", report->coverage, repeated, limited, capped);
+    snprintf(report->text, sizeof report->text, "%zu view%s, %s, %.6g of 180 degrees%s%s%s", views,
+             views == 1 ? "" : "s", report->even ? "evenly spaced" : "weighted by spacing", report->coverage, repeated,
+             limited, capped);
 }
 
 qb_status qb__angle_weights(size_t views, const double *radians, double *weights, qb__angle_report *report) {

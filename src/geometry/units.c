@@ -91,9 +91,8 @@ bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
 
 bool qb__few_views(const qb_geometry *geometry, const qb_geometry_info *info, char *text, size_t size) {
     if (geometry->beam != QB_BEAM_CONE || !(info->step > 15)) return false;
-    snprintf(text, size,
-             "%zu views are too few, %.4g degrees apart: streaks will hide the object" QB__CODE("few-views"),
-             geometry->views, info->step);
+    snprintf(text, size, "%zu view%s too few, %.4g degrees apart: streaks will hide the object" QB__CODE("few-views"),
+             geometry->views, geometry->views == 1 ? " is" : "s are", info->step);
     return true;
 }
 

@@ -16,7 +16,7 @@ static void describe_angles(const qb__reconstruction *r, cJSON *plan) {
     if (r->decision.angles[0])
         qb__print(text, sizeof text, "%s", r->decision.angles);
     else if (info->angles)
-        qb__print(text, sizeof text, "%zu views, from %.6g to %.6g degrees", info->views,
+        qb__print(text, sizeof text, "%zu view%s, from %.6g to %.6g degrees", info->views, info->views == 1 ? "" : "s",
                   info->angles[0] * (180 / M_PI), info->angles[info->views - 1] * (180 / M_PI));
     else
         qb__print(text, sizeof text, "%zu views, as the geometry has them", info->views);

@@ -163,7 +163,7 @@ def test_what_is_odd_is_said(scan, tmp_path, sod, sdd, pixel, says):
 @pytest.mark.parametrize("views,apart", [(1, 360), (2, 180), (12, 30)])
 def test_very_few_views(views, apart):
     g = qb_json("info", *SCAN, "--pixel-size", "1.6", "--detector", "32,24", "--angles", f"0:360:{views}")
-    assert any(f"{views} views are too few, {apart} degrees apart" in p for p in g["problems"]), g["problems"]
+    assert any(f"{views} view{' is' if views == 1 else 's are'} too few, {apart} degrees apart" in p for p in g["problems"]), g["problems"]
 
 
 def test_pixels_that_contradict(refused, tmp_path):

@@ -207,6 +207,7 @@ void finish_progress(void);
 
 /* report.c: the number or text of the field `name`; 0 or "" where the field is missing or has another type. */
 double number(const cJSON *object, const char *name);
+const char *plural(double count); /* "s", and "" for 1 */
 const char *text(const cJSON *object, const char *name);
 
 /* patience.c: returns after the process has had so many seconds to work. Time in which other processes kept the machine

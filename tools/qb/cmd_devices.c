@@ -5,7 +5,8 @@
 #include "cli.h"
 
 static void print_cpu(const cJSON *device) {
-    printf("%s: %s, %.0f threads\n", text(device, "device"), text(device, "name"), number(device, "threads"));
+    printf("%s: %s, %.0f thread%s\n", text(device, "device"), text(device, "name"), number(device, "threads"),
+           plural(number(device, "threads")));
     printf("  caches %.0f KiB and %.0f KiB a core, %.1f GiB of memory free, copy %.1f GB/s\n",
            number(device, "l1_bytes") / 1024, number(device, "l2_bytes") / 1024,
            number(device, "memory_available_bytes") / 1073741824.0, number(device, "copy_gigabytes_per_second"));

@@ -127,9 +127,9 @@ static void print_filter(const cJSON *plan, FILE *out) {
 }
 
 static void print_plan(const cJSON *plan, FILE *out) {
-    fprintf(out, "input        %s (%s), %.0f views of %.0f x %.0f\n", text(plan, "input"), text(plan, "format"),
-            element(plan, "views_rows_columns", 0), element(plan, "views_rows_columns", 1),
-            element(plan, "views_rows_columns", 2));
+    fprintf(out, "input        %s (%s), %.0f view%s of %.0f x %.0f\n", text(plan, "input"), text(plan, "format"),
+            element(plan, "views_rows_columns", 0), plural(element(plan, "views_rows_columns", 0)),
+            element(plan, "views_rows_columns", 1), element(plan, "views_rows_columns", 2));
     fprintf(out, "values are   %s (%s)\n", text(plan, "quantity"), text(plan, "quantity_from"));
     fprintf(out, "angles       %s\n", text(plan, "angles"));
     if (cJSON_GetObjectItem(plan, "phase_retrieval"))
@@ -140,18 +140,19 @@ static void print_plan(const cJSON *plan, FILE *out) {
     fprintf(out, "volume       %.0f x %.0f x %.0f voxels (x, y, z), %s\n", element(plan, "size", 0),
             element(plan, "size", 1), element(plan, "size", 2), text(plan, "units"));
     const char *accuracy = text(plan, "accuracy"); /* iterative solvers have no accuracy */
-    fprintf(out, "kernel       %s%s%s, %.0f threads\n", text(plan, "kernel"), *accuracy ? ", accuracy " : "", accuracy,
-            number(plan, "threads"));
+    fprintf(out, "kernel       %s%s%s, %.0f thread%s\n", text(plan, "kernel"), *accuracy ? ", accuracy " : "", accuracy,
+            number(plan, "threads"), plural(number(plan, "threads")));
     if (cJSON_GetObjectItem(plan, "device_name"))
         fprintf(out, "device       %s, %s; %.1f MiB of device memory\n", text(plan, "device"),
                 text(plan, "device_name"), number(plan, "device_memory_bytes") / 1048576.0);
     print_filter(plan, out);
     print_matrix(plan, out);
     if (with_why) print_why(plan, out);
-    fprintf(out, "chunks       %.0f of %.0f slices", number(plan, "chunks"), number(plan, "slices_per_chunk"));
+    fprintf(out, "chunks       %.0f of %.0f slice%s", number(plan, "chunks"), number(plan, "slices_per_chunk"),
+            plural(number(plan, "slices_per_chunk")));
     if (cJSON_GetObjectItem(plan, "slices_after_first"))
         fprintf(out, " in the first and %.0f in those after it", number(plan, "slices_after_first"));
-    fprintf(out, ", %.0f buffers a ring\n", number(plan, "ring_slots"));
+    fprintf(out, ", %.0f buffer%s a ring\n", number(plan, "ring_slots"), plural(number(plan, "ring_slots")));
     fprintf(out, "memory       %.1f MiB\n", number(plan, "memory_bytes") / 1048576.0);
     fprintf(out, "disk         %.1f MiB written\n", number(plan, "output_bytes") / 1048576.0);
     print_forecast(plan, out);
@@ -197,8 +198,8 @@ static void print_report(const cJSON *report, FILE *out) {
     fputc('\n', out);
     const cJSON *stage, *compile = cJSON_GetObjectItem(report, "compile");
     if (number(compile, "kernels") > 0)
-        fprintf(out, "  %-12s %8s        %8.2f s, before the rest: %.0f kernels\n", "compile", "",
-                number(compile, "seconds"), number(compile, "kernels"));
+        fprintf(out, "  %-12s %8s        %8.2f s, before the rest: %.0f kernel%s\n", "compile", "",
+                number(compile, "seconds"), number(compile, "kernels"), plural(number(compile, "kernels")));
     cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages")) {
         fprintf(out, "  %-12s %8.2f CPU s  %8.2f s busy\n", text(stage, "name"), number(stage, "cpu_seconds"),
                 number(stage, "busy_seconds"));

@@ -135,8 +135,9 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
     printf("  format      %s, %s\n", info->format, qb_dtype_name(info->dtype));
     char of[32] = "";
     if (info->views != info->stored) snprintf(of, sizeof of, "%zu of ", info->views);
-    printf("  scan        %s%zu views of %zu rows x %zu columns, %.1f MiB\n", of, info->stored, info->rows,
-           info->columns,
+    printf("  scan        %s%zu view%s of %zu row%s x %zu column%s, %.1f MiB\n", of, info->stored,
+           plural((double)info->stored), info->rows, plural((double)info->rows), info->columns,
+           plural((double)info->columns),
            (double)info->views * (double)info->rows * (double)info->columns * (double)qb_dtype_size(info->dtype) /
                1048576.0);
     if (info->image) printf("  images      %s\n", info->image);
@@ -149,8 +150,8 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
         print_placing(info, at);
     else if (info->distance > 0)
         printf("  detector    %.6g mm behind the object\n", info->distance);
-    printf("  fields      %zu flats, %zu darks%s%s\n", info->flats, info->darks, info->flats_how ? "; " : "",
-           info->flats_how ? info->flats_how : "");
+    printf("  fields      %zu flat%s, %zu dark%s%s%s\n", info->flats, plural((double)info->flats), info->darks,
+           plural((double)info->darks), info->flats_how ? "; " : "", info->flats_how ? info->flats_how : "");
     if (info->angles) {
         double low, high;
         angle_range(info, &low, &high);

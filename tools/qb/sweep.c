@@ -309,7 +309,7 @@ static void print_table(const sweep *s, const cJSON *report) {
         best = fmax(best, number(row, "positivity"));
         if ((int)strlen(text(row, "value")) > wide) wide = (int)strlen(text(row, "value"));
     }
-    printf("%s: %zu slices%s\n", text(report, "output"), s->values.count,
+    printf("%s: %zu slice%s%s\n", text(report, "output"), s->values.count, plural((double)s->values.count),
            isfinite(best) ? "; * the fewest values below zero" : "");
     printf("  %*s  %12s %12s %12s %12s\n", wide, s->values.name, "sharpness", "noise", "positivity", "mean");
     cJSON_ArrayForEach(row, table) {

@@ -22,7 +22,7 @@ __attribute__((format(printf, 2, 3))) static void add_problem(cJSON *list, const
     char text[320];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    qb__say(text, sizeof text, format, arguments);
     va_end(arguments);
     cJSON_AddItemToArray(list, cJSON_CreateString(text));
 }

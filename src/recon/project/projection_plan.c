@@ -109,7 +109,7 @@ static void describe_scan(const qb__projection *p, cJSON *plan) {
     double pixel[] = {s->pixel, s->pixel_v};
     bool cone = s->geometry.beam == QB_BEAM_CONE;
     char text[96];
-    snprintf(text, sizeof text, "%zu views, %s, from %.6g to %.6g degrees", s->views,
+    snprintf(text, sizeof text, "%zu view%s, %s, from %.6g to %.6g degrees", s->views, s->views == 1 ? "" : "s",
              cone ? "cone beam" : "parallel beam", s->angles[0] * (180 / M_PI), s->angles[s->views - 1] * (180 / M_PI));
     cJSON_AddStringToObject(plan, "beam", cone ? "cone" : "parallel");
     cJSON_AddStringToObject(plan, "geometry", s->from_file ? s->options->geometry : "options");

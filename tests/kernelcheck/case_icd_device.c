@@ -339,7 +339,7 @@ static qb_status descend(trial *t, qb__icd_on_device *stack, float *image, bool 
     double left = INFINITY, *end = some(t->ask.slices * t->image, sizeof *end);
     kept state = {0};
     qb_status status;
-    QB__TRY(t->variant->back(stack, t->line));
+    QB__TRY(t->variant->back(stack, t->line, NULL));
     QB__TRY(take_images(t, stack, image));
     *ok = check_back(t, o);
     QB__TRY(start(t, stack, 0.4f));

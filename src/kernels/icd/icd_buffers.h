@@ -81,7 +81,8 @@ static inline size_t qb__buffers_images(const qb__buffers_sizes *n) { return (si
 static inline size_t qb__buffers_staging(const qb__buffers_sizes *n) {
     const size_t view = (size_t)n->slices * (size_t)n->columns * sizeof(float);
     const size_t image = (size_t)n->nx * (size_t)n->ny * sizeof(float);
-    const size_t some = qb__smaller(qb__larger(view, QB__BUFFERS_STAGING), view * (size_t)n->views);
+    /* at least two views, of which one is filtered into the other */
+    const size_t some = qb__smaller(qb__larger(2 * view, QB__BUFFERS_STAGING), view * qb__larger(2, (size_t)n->views));
     return qb__larger(some, image);
 }
 

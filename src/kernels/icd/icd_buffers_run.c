@@ -15,16 +15,16 @@ enum { GIVEN = 4, ITEMS = 128, RETURNED = 256 };
 /* ---- the start ---- */
 
 /* Loads the data, in blocks of views. */
-static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, float scale) {
+static qb_status load(qb__icd_on_device *s, const float *lines, qb__device_filter *filter, int32_t rule, float scale) {
     const qb__buffers_sizes *n = &s->n;
     const size_t view_floats = (size_t)n->slices * (size_t)n->columns;
-    const size_t block = qb__larger(1, qb__buffers_staging(n) / (view_floats * sizeof(float)));
+    const size_t most = qb__buffers_staging(n) / (view_floats * sizeof(float)), block = filter ? most / 2 : most;
+    const qb__device_rows to = {s->staging, 0, view_floats, (size_t)n->columns};
     qb_status status = QB_OK;
     for (size_t v = 0; status == QB_OK && v < (size_t)n->views; v += block) {
         const size_t views = qb__smaller(block, (size_t)n->views - v);
         const int32_t view0 = (int32_t)v;
-        QB__TRY(
-            qb__memory_upload(s->queue, s->staging, 0, lines + v * view_floats, views * view_floats * sizeof(float)));
+        QB__TRY(qb__icd_upload_views(s->queue, lines + v * view_floats, v, views, filter, &to));
         QB__TRY(LAUNCH(B_LOAD, qb__ceil_div((size_t)n->columns, ITEMS), views, n->slices, ITEMS, QB__MEMORY(s->staging),
                        QB__VALUE(view0), QB__VALUE(n->views), QB__VALUE(n->slices), QB__VALUE(n->columns),
                        QB__VALUE(rule), QB__VALUE(scale), QB__MEMORY(s->error), QB__MEMORY(s->root)));
@@ -56,11 +56,11 @@ qb_status qb__buffers_place(qb__icd_on_device *s, const qb__icd_problem *p) {
     return LAUNCH(B_PLACE, qb__ceil_div((size_t)n->views, ITEMS), s->list.count, 1, ITEMS, BEAM, QB__MEMORY(s->corner));
 }
 
-qb_status qb__buffers_back(qb__icd_on_device *s, const float *lines) {
+qb_status qb__buffers_back(qb__icd_on_device *s, const float *lines, qb__device_filter *filter) {
     qb_status status;
     QB__TRY(clear(s));
     QB__TRY(qb__memory_fill(s->queue, s->x, 0, 0, qb__buffers_images(&s->n) * sizeof(float)));
-    QB__TRY(load(s, lines, 0, 1));
+    QB__TRY(load(s, lines, filter, 0, 1));
     QB__TRY(gather(s, 0, s->positive ? 0 : -INFINITY, s->x));
     QB__TRY(qb__queue_finish(s->queue));
 out:
@@ -106,8 +106,8 @@ qb_status qb__buffers_begin(qb__icd_on_device *s, const float *lines, int rule, 
     for (size_t i = 0; i < (size_t)n->slices * s->list.count; i++) s->list.amount[i] = 0;
     qb__supervoxels_begin(&s->list);
     QB__TRY(clear(s));
-    QB__TRY(load(s, lines, weights ? 0 : rule, 1));
-    if (weights) QB__TRY(load(s, weights, GIVEN, scale));
+    QB__TRY(load(s, lines, NULL, weights ? 0 : rule, 1));
+    if (weights) QB__TRY(load(s, weights, NULL, GIVEN, scale));
     QB__TRY(gather(s, 1, 0, s->curve));
     QB__TRY(settle(s));
     QB__TRY(LAUNCH(B_SUBTRACT, qb__ceil_div((size_t)n->columns, ITEMS), n->views, n->slices, ITEMS, BEAM,

@@ -4,6 +4,7 @@
 
 #include "cpu/icd/icd.h"
 #include "device/device.h"
+#include "kernels/filter/filter_device.h"
 
 /* Iterative coordinate descent on devices: interface of all variants; see cpu/icd/icd.h for the cost. A stack of slices
  * stays on the device during the descent, in groups of neighbouring slices: lane l of group g is slice g * lanes + l
@@ -61,8 +62,9 @@ typedef struct qb__icd_device_variant {
     /* Device bytes. */
     size_t (*bytes)(const qb__icd_ask *ask, const int *values);
     qb_status (*create)(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **stack);
-    /* x = A' lines, >= 0 if the problem says so; or a constant value. lines[view][slice][column] are in host memory. */
-    qb_status (*back)(qb__icd_on_device *stack, const float *lines);
+    /* x = A' lines, >= 0 if the problem says so; or a constant value. lines[view][slice][column] are in host memory, and
+     * are filtered first by `filter`, which works on rows [view][slice] of line integrals; NULL = not filtered. */
+    qb_status (*back)(qb__icd_on_device *stack, const float *lines, qb__device_filter *filter);
     qb_status (*fill)(qb__icd_on_device *stack, float value);
     /* x, or the image toward which voxels are pulled, = images[slice][iy][ix]; x >= 0 if the problem says so. */
     qb_status (*put)(qb__icd_on_device *stack, bool toward, const float *images);

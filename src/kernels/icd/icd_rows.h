@@ -11,7 +11,7 @@ void qb__tiles_kernel_cost(const void *of, unsigned slices, const int *values, q
 size_t qb__tiles_lanes(const qb__icd_ask *ask, const int *values);
 size_t qb__tiles_bytes(const qb__icd_ask *ask, const int *values);
 qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **stack);
-qb_status qb__tiles_back(qb__icd_on_device *stack, const float *lines);
+qb_status qb__tiles_back(qb__icd_on_device *stack, const float *lines, qb__device_filter *filter);
 qb_status qb__tiles_fill(qb__icd_on_device *stack, float value);
 qb_status qb__tiles_put(qb__icd_on_device *stack, bool toward, const float *images);
 qb_status qb__tiles_begin(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);
@@ -25,7 +25,7 @@ qb_status qb__tiles_cost(qb__icd_on_device *stack, double *cost);
 /* Single slices: variants with the buffer of a SuperVoxel (icd_buffers.h) */
 size_t qb__buffers_lanes(const qb__icd_ask *ask, const int *values);
 size_t qb__buffers_sweeps(const int *values);
-qb_status qb__buffers_back(qb__icd_on_device *stack, const float *lines);
+qb_status qb__buffers_back(qb__icd_on_device *stack, const float *lines, qb__device_filter *filter);
 qb_status qb__buffers_fill(qb__icd_on_device *stack, float value);
 qb_status qb__buffers_put(qb__icd_on_device *stack, bool toward, const float *images);
 qb_status qb__buffers_begin(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);

@@ -21,3 +21,14 @@ out:
     qb__free(part);
     return status;
 }
+
+qb_status qb__icd_upload_views(qb__queue *queue, const float *lines, size_t view, size_t views,
+                               qb__device_filter *filter, const qb__device_rows *to) {
+    const size_t bytes = views * to->view_stride * sizeof *lines;
+    qb__device_rows from = *to;
+    if (filter) from.offset += bytes;
+    qb_status status = qb__memory_upload(queue, from.memory, from.offset, lines, bytes);
+    if (status != QB_OK || !filter) return status;
+    const unsigned slices = (unsigned)(to->view_stride / to->slice_stride);
+    return qb__device_filter_run(filter, queue, &from, view, view + views, slices, 0, 1, to);
+}

@@ -70,7 +70,8 @@ static inline size_t qb__tiles_staging(const qb__tiles_sizes *n) {
     const size_t view = (size_t)n->slices * (size_t)n->columns * sizeof(float);
     const size_t image = (size_t)n->nx * (size_t)n->ny * sizeof(float);
     const size_t mean = (size_t)n->groups * (size_t)n->views * (size_t)n->columns * sizeof(float);
-    const size_t some = qb__smaller(qb__larger(view, QB__TILES_STAGING), view * (size_t)n->views);
+    /* at least two views, of which one is filtered into the other */
+    const size_t some = qb__smaller(qb__larger(2 * view, QB__TILES_STAGING), view * qb__larger(2, (size_t)n->views));
     return qb__larger(mean, qb__larger(some, image));
 }
 

@@ -106,16 +106,16 @@ static qb_status pick(qb__icd_on_device *s, int turn, bool joined, const bool *s
 }
 
 /* Loads the data and converts them to lanes, in blocks of views. */
-static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, float scale) {
+static qb_status load(qb__icd_on_device *s, const float *lines, qb__device_filter *filter, int32_t rule, float scale) {
     const qb__tiles_sizes *n = &s->n;
     const size_t view_floats = (size_t)n->slices * (size_t)n->columns;
-    const size_t block = qb__larger(1, qb__tiles_staging(n) / (view_floats * sizeof(float)));
+    const size_t most = qb__tiles_staging(n) / (view_floats * sizeof(float)), block = filter ? most / 2 : most;
+    const qb__device_rows to = {s->staging, 0, view_floats, (size_t)n->columns};
     qb_status status = QB_OK;
     for (size_t v = 0; status == QB_OK && v < (size_t)n->views; v += block) {
         const size_t views = qb__smaller(block, (size_t)n->views - v);
         const int32_t view0 = (int32_t)v;
-        QB__TRY(
-            qb__memory_upload(s->queue, s->staging, 0, lines + v * view_floats, views * view_floats * sizeof(float)));
+        QB__TRY(qb__icd_upload_views(s->queue, lines + v * view_floats, v, views, filter, &to));
         QB__TRY(LAUNCH(K_LOAD, qb__ceil_div((size_t)n->columns, 32), views, n->groups, 256, QB__MEMORY(s->staging),
                        QB__VALUE(view0), QB__VALUE(n->views), QB__VALUE(n->slices), QB__VALUE(n->columns),
                        QB__VALUE(n->groups), QB__VALUE(rule), QB__VALUE(scale), QB__MEMORY(s->error),
@@ -133,12 +133,12 @@ out:
     return status;
 }
 
-qb_status qb__tiles_back(qb__icd_on_device *s, const float *lines) {
+qb_status qb__tiles_back(qb__icd_on_device *s, const float *lines, qb__device_filter *filter) {
     qb_status status;
     QB__TRY(clear(s));
     QB__TRY(qb__memory_fill(s->queue, s->x, 0, 0, qb__tiles_images(&s->n) * sizeof(float)));
     QB__TRY(pick(s, 0, false, NULL));
-    QB__TRY(load(s, lines, 0, 1));
+    QB__TRY(load(s, lines, filter, 0, 1));
     for (size_t b = 0; b < s->schedule.batches; b++) {
         QB__TRY(theta(s, b, BACK, 0));
         QB__TRY(collect(s, b, s->positive ? 0 : -INFINITY, s->x));
@@ -156,16 +156,20 @@ qb_status qb__tiles_fill(qb__icd_on_device *s, float value) {
     return status == QB_OK ? qb__queue_finish(s->queue) : status;
 }
 
-/* Coupling of the voxels of a tile; the mean weights use the staging area. */
+/* Coupling of the voxels of a tile, which only affects the size of steps: some views tell it well enough. The mean
+ * weights use the staging area. */
 static qb_status share(qb__icd_on_device *s) {
+    enum { VIEWS = 180 };
     const qb__tiles_sizes *n = &s->n;
+    const int32_t apart = (int32_t)qb__larger(1, (size_t)n->views / VIEWS);
     qb_status status;
     if (s->weighted)
         QB__TRY(LAUNCH(K_MEAN, qb__ceil_div((size_t)n->columns, 128), n->views, n->groups, 128, QB__MEMORY(s->root),
                        QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->staging)));
     QB__TRY(LAUNCH(K_SHARE, n->tiles, n->groups, 1, s->items, QB__MEMORY(s->rays), QB__MEMORY(s->shapes),
                    QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride), QB__VALUE(n->columns),
-                   QB__MEMORY(s->corner), QB__VALUE(n->tiles), QB__MEMORY(s->staging), QB__MEMORY(s->share)));
+                   QB__MEMORY(s->corner), QB__VALUE(n->tiles), QB__VALUE(apart), QB__MEMORY(s->staging),
+                   QB__MEMORY(s->share)));
 out:
     return status;
 }
@@ -176,8 +180,8 @@ qb_status qb__tiles_begin(qb__icd_on_device *s, const float *lines, int rule, co
     for (int i = 0; i < 3; i++) s->b[i] = (float)(s->neighbours[i] * (double)(weights ? scale : 1));
     QB__TRY(clear(s));
     QB__TRY(pick(s, 0, false, NULL));
-    QB__TRY(load(s, lines, weights ? 0 : rule, 1));
-    if (weights) QB__TRY(load(s, weights, GIVEN, scale));
+    QB__TRY(load(s, lines, NULL, weights ? 0 : rule, 1));
+    if (weights) QB__TRY(load(s, weights, NULL, GIVEN, scale));
     QB__TRY(share(s));
     for (size_t b = 0; b < s->schedule.batches; b++) {
         QB__TRY(theta(s, b, CURVE, 0));

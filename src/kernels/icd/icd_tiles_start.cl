@@ -60,11 +60,11 @@ KERNEL void icd_mean(GLOBAL const half_bits *RESTRICT root, int views, int colum
     mean[((size_t)group * (size_t)views + (size_t)view) * (size_t)columns + (size_t)column] = sum;
 }
 
-/* share[group][tile][i][j] = (A' w A)ij over the root of (A' w A)ii (A' w A)jj, with the mean weight w. One group of
- * items per tile: WARPS views at a time. */
+/* share[group][tile][i][j] = (A' w A)ij over the root of (A' w A)ii (A' w A)jj, with the mean weight w, from every
+ * `apart`-th view. One group of items per tile: WARPS views at a time. */
 KERNEL GROUPS_OF(ITEMS, 2) void icd_share(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes,
                                           float area, int views, int stride, int columns,
-                                          GLOBAL const int *RESTRICT corner, int tiles,
+                                          GLOBAL const int *RESTRICT corner, int tiles, int apart,
                                           GLOBAL const float *RESTRICT mean, GLOBAL float *RESTRICT share) {
     enum { PAIRS = (VOXELS * VOXELS + ITEMS - 1) / ITEMS };
     LOCAL float table[WARPS][TABLE], weight[WARPS][COLUMNS], own[VOXELS];
@@ -74,8 +74,8 @@ KERNEL GROUPS_OF(ITEMS, 2) void icd_share(GLOBAL const LONG *RESTRICT rays, GLOB
     int x0 = corner[tile] & 0xffff, y0 = corner[tile] >> 16;
     float sum[PAIRS];
     for (int n = 0; n < PAIRS; n++) sum[n] = 0.0f;
-    for (int base = 0; base < views; base += WARPS) {
-        int view = base + warp;
+    for (int base = 0; base < views; base += WARPS * apart) {
+        int view = base + warp * apart;
         BARRIER();
         if (view < views) {
             int first = make_table(beam, view, x0, y0, lane, 0, table[warp]);
@@ -92,7 +92,7 @@ KERNEL GROUPS_OF(ITEMS, 2) void icd_share(GLOBAL const LONG *RESTRICT rays, GLOB
             }
         }
         BARRIER();
-        int count = views - base < WARPS ? views - base : WARPS;
+        int left = (views - base + apart - 1) / apart, count = left < WARPS ? left : WARPS;
         for (int n = 0; n < PAIRS; n++) {
             int pair = item + n * ITEMS;
             if (pair >= VOXELS * VOXELS) break;

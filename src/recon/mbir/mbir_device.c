@@ -71,12 +71,23 @@ static qb__icd_room with_levels(const on_device *gpu, const qb__cut *cut, qb__ic
     return most;
 }
 
+/* Device memory of the filter of the start. */
+static size_t filter_bytes(const on_device *gpu) {
+    const qb__mbir *m = gpu->descent.m;
+    qb__filter_spectrum spectrum;
+    if (!m->filter) return 0;
+    qb__filter_describe(m->filter, &spectrum);
+    return qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &spectrum, QB__FILTER_AUTO, m->info->views,
+                                      1, 0);
+}
+
 static qb__room memory(void *state, const qb__cut *cut) {
     const on_device *gpu = state;
     const qb__mbir *m = gpu->descent.m;
     const qb__icd_room stack = with_levels(gpu, cut, room_of(gpu, cut));
     const size_t filters = (size_t)gpu->descent.threads * (m->filter ? qb__filter_scratch(m->filter) : 0);
-    qb__room room = {.host = qb__mbir_descent_bytes(m, cut, stack.host + filters), .device = stack.device};
+    qb__room room = {.host = qb__mbir_descent_bytes(m, cut, stack.host + filters),
+                     .device = stack.device + filter_bytes(gpu)};
     room.host += qb__device_pick_host_bytes(&gpu->pick, room.device);
     return room;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A stack on a device; the CPU filters the start and checks the input. */
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "recon/mbir/icd/icd_stack.h"
 
 typedef struct device_stack {
+    qb__device *device;
     const qb__icd_device_variant *variant;
     qb__icd_on_device *stack;
     const qb__system_matrix *matrix;
@@ -28,14 +30,28 @@ typedef struct looking {
     const qb__icd_given *given;
     float *filtered;
     char **scratch;
-    atomic_size_t bad, positive; /* 1 + a bad value's index; views with a positive weight */
-    float *largest;              /* [view] weight */
+    atomic_size_t bad; /* 1 + a bad value's index */
+    atomic_bool lost;  /* there are values that were not measured */
+    float *largest;    /* [view] weight */
 } looking;
 
 static size_t view_floats(const device_stack *s) { return s->slices * s->matrix->footprints.columns; }
 
 /* Given weights are scaled, those of a rule are not; half floats hold their roots. */
 static const float most_by_rule = 65504.0f * 65504.0f;
+
+/* False for most views: whether a value is not finite, or so far below 0 that its weight by a rule may be too large.
+ * The bits of floats are compared, because vectors do that without further rules of the compiler. */
+static bool any_special(const float *lines, size_t count) {
+    const uint32_t infinite = 0xff000000, minus_20 = 0xc1a00000;
+    uint32_t special = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &lines[i], sizeof bits);
+        special |= bits << 1 >= infinite || bits > minus_20;
+    }
+    return special;
+}
 
 static void look_view(void *context, size_t view, int worker) {
     (void)worker;
@@ -44,14 +60,18 @@ static void look_view(void *context, size_t view, int worker) {
     const float *lines = t->given->lines, *weights = t->given->weights;
     const qb__icd_weighting rule = t->s->settings.weighting;
     float largest = weights ? 0 : 1;
-    for (size_t i = first; i < first + count; i++) {
+    bool lost = false;
+    const size_t end = weights || any_special(lines + first, count) ? first + count : first;
+    for (size_t i = first; i < end; i++) {
         const bool sound = weights ? weights[i] >= 0 && isfinite(weights[i])
                                    : !(lines[i] < 0) || qb__icd_weigh(rule, lines[i]) <= most_by_rule;
         size_t none = 0;
+        lost |= isnan(lines[i]);
         if (isinf(lines[i]) || !sound) atomic_compare_exchange_strong(&t->bad, &none, i + 1);
         if (weights && weights[i] > largest) largest = weights[i];
     }
     t->largest[view] = largest;
+    if (lost) atomic_store(&t->lost, true);
 }
 
 static void filter_view(void *context, size_t view, int worker) {
@@ -66,19 +86,44 @@ static void filter_view(void *context, size_t view, int worker) {
     }
 }
 
-/* The start: filtered back-projection by the transposed matrix. */
-static qb_status filter_start(device_stack *s, looking *t) {
+/* The start: filtered back-projection by the transposed matrix. The CPU filters rows whose gaps have to be filled. */
+static qb_status filter_start_on_cpu(device_stack *s, looking *t) {
     const size_t threads = (size_t)qb__pool_threads(s->pool), views = s->matrix->footprints.views;
     qb_status status;
     QB__TRY(qb__alloc(views * view_floats(s), sizeof(float), &t->filtered));
     QB__TRY(qb__alloc(threads, sizeof *t->scratch, &t->scratch));
     for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__filter_scratch(t->given->filter), 1, &t->scratch[i]));
     qb__pool_for(s->pool, views, filter_view, t);
-    QB__TRY(s->variant->back(s->stack, t->filtered));
+    QB__TRY(s->variant->back(s->stack, t->filtered, NULL));
 out:
     for (size_t i = 0; t->scratch && i < threads; i++) qb__free(t->scratch[i]);
     qb__free(t->scratch);
     qb__free(t->filtered);
+    return status;
+}
+
+static qb_status filter_start(device_stack *s, looking *t) {
+    const size_t views = s->matrix->footprints.views;
+    qb__device_filter *filter = NULL;
+    qb__filter_spectrum spectrum;
+    float *weights = NULL;
+    qb_status status;
+    if (atomic_load(&t->lost) || t->given->more || t->given->most > 0) return filter_start_on_cpu(s, t);
+    QB__TRY(qb__alloc(views, sizeof *weights, &weights));
+    for (size_t v = 0; v < views; v++) weights[v] = (float)(t->given->theta[v] / (double)s->matrix->footprints.area);
+    qb__filter_describe(t->given->filter, &spectrum);
+    const qb__device_prep prep = {.quantity = QB_LINE_INTEGRAL,
+                                  .dtype = QB_F32,
+                                  .views = views,
+                                  .weights = weights,
+                                  .rows = s->slices,
+                                  .floor = FLT_MIN,
+                                  .most = FLT_MAX};
+    QB__TRY(qb__device_filter_create(s->device, &spectrum, &prep, QB__FILTER_AUTO, &filter));
+    status = s->variant->back(s->stack, t->given->lines, filter);
+out:
+    qb__device_filter_destroy(filter);
+    qb__free(weights);
     return status;
 }
 
@@ -189,7 +234,8 @@ qb_status qb__icd_stack_create_on(qb__device *device, const qb__icd_device_varia
     *stack = NULL;
     qb_status status = qb__alloc(1, sizeof *s, &s);
     if (status != QB_OK) return status;
-    *s = (device_stack){.variant = variant,
+    *s = (device_stack){.device = device,
+                        .variant = variant,
                         .matrix = matrix,
                         .settings = *settings,
                         .problem = problem_of(matrix, settings),

@@ -373,7 +373,7 @@ qb_status qb__center_find_with(qb_scan *scan, const qb_prep_options *prep, const
         QB__TRY(look_at_order(scan, &steps, c.order));
     QB__TRY(conclude(info, &roll, c.sod > 0, &c, result));
     if (use) status = use(&rows, result->column, context);
-    if (c.sod > 0) status = qb__center_cone(scan, &steps, c.sod, c.sdd, &c.at, result);
+    if (c.sod > 0) status = qb__center_cone(scan, &steps, c.sod, c.sdd, &c.at, pool, result);
     if (use || c.sod > 0) goto out;
     const qb__center_leaning lean = {scan, info, &steps, &rows, &c.at};
     QB__TRY(qb__center_tilt(&lean, each, options.tilt, result));

@@ -165,7 +165,7 @@ qb__center_rows qb__center_fan_rows(qb__center_fan *fan, double column);
  * result->column is a column of the data read, valid at the rows `at`; it is converted to the row that is level with
  * the source. */
 qb_status qb__center_cone(qb_scan *scan, const qb_prep_options *prep, double sod, double sdd,
-                          const qb__center_chosen *at, qb_center_result *result);
+                          const qb__center_chosen *at, qb__pool *pool, qb_center_result *result);
 
 /* center_tilt.c */
 

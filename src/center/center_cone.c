@@ -10,7 +10,7 @@
 #include "prep/cone_height.h"
 
 qb_status qb__center_cone(qb_scan *scan, const qb_prep_options *prep, double sod, double sdd,
-                          const qb__center_chosen *at, qb_center_result *result) {
+                          const qb__center_chosen *at, qb__pool *pool, qb_center_result *result) {
     enum { ROOM = 64 << 20 };
     const qb_scan_info *info = qb_scan_describe(scan);
     const qb_env quiet = {.struct_size = sizeof quiet, .threads = 1};
@@ -29,7 +29,7 @@ qb_status qb__center_cone(qb_scan *scan, const qb_prep_options *prep, double sod
     steps.rings = NULL;
     qb_status status = qb__prepare_create(scan, &steps, &(qb__prepared){.row1 = info->rows}, &quiet, &prepare);
     if (status == QB_OK)
-        status = qb__cone_height_find(scan, prepare, &circle, info->angles, 0, info->rows, ROOM, &found);
+        status = qb__cone_height_find(scan, prepare, &circle, info->angles, 0, info->rows, ROOM, pool, &found);
     qb__prepare_destroy(prepare);
     if (status != QB_OK || isnan(found.rows)) return status;
     for (size_t i = 0; i < at->rows; i++) looked += (double)at->row[i] / (double)at->rows;

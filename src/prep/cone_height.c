@@ -137,11 +137,8 @@ static bool worth(height *h, size_t rows, size_t room) {
 static qb_status find(height *h, const double *radians, qb__cone_height *found) {
     const qb__circle *circle = h->circle;
     qb_status status = QB_OK;
-    for (int k = 0; k < 2; k++) {
-        QB__TRY(qb__alloc(h->planes.n[0], sizeof(double), &h->planes.weight[k]));
-        QB__TRY(qb__alloc(h->planes.n[0], sizeof(double), &h->planes.across[k]));
-        QB__TRY(qb__alloc(h->planes.n[1], sizeof(double), &h->planes.sum[k]));
-    }
+    const size_t threads = h->planes.pool ? (size_t)qb__pool_threads(h->planes.pool) : 1;
+    QB__TRY(qb__alloc(threads * qb__cone_planes_scratch(&h->planes), sizeof(double), &h->planes.scratch));
     QB__TRY(qb__alloc(h->planes.views * h->planes.n[0] * h->planes.n[1], sizeof(float), &h->planes.image));
     QB__TRY(qb__alloc(h->info->columns, sizeof(float), &h->line));
     QB__TRY(qb__alloc(h->block, h->info->columns * qb_dtype_size(h->info->dtype), &h->raw));
@@ -160,24 +157,21 @@ out:
 }
 
 qb_status qb__cone_height_find(qb_scan *scan, const qb__prepare *prepare, const qb__circle *circle,
-                               const double *radians, size_t row0, size_t row1, size_t room, qb__cone_height *found) {
+                               const double *radians, size_t row0, size_t row1, size_t room, qb__pool *pool,
+                               qb__cone_height *found) {
     height *h;
     *found = (qb__cone_height){.rows = NAN, .turn = NAN};
     qb__scan_rows_seen(scan, &row0, &row1);
     qb_status status = qb__alloc(1, sizeof *h, &h);
     if (status != QB_OK) return status;
-    *h = (height){.scan = scan, .info = qb_scan_describe(scan), .row0 = row0, .circle = circle};
+    *h = (height){.scan = scan, .info = qb_scan_describe(scan), .row0 = row0, .circle = circle, .planes.pool = pool};
     if (row1 > row0 && worth(h, row1 - row0, room)) {
         h->prep = *qb__prepare_steps(prepare);
         h->prep.keep_lost = false;
         h->first = qb__prepare_first_row(prepare);
         status = find(h, radians, found);
     }
-    for (int k = 0; k < 2; k++) {
-        qb__free(h->planes.weight[k]);
-        qb__free(h->planes.across[k]);
-        qb__free(h->planes.sum[k]);
-    }
+    qb__free(h->planes.scratch);
     qb__free(h->planes.image);
     qb__free(h->line);
     qb__free(h->raw);

@@ -14,14 +14,27 @@ static line_of line_at(const qb__cone_planes *h, const qb__plane_pair *p, int k,
     return (line_of){.lean = (k ? 1 : -1) * tan(p->half) / h->sdd, .cos = cos(place->turn), .sin = -sin(place->turn)};
 }
 
+/* Scratch of a thread. */
+typedef struct summing {
+    double *weight[2], *across[2]; /* [n[0]] of a pair's views */
+    double *sum[2];                /* [n[1]] */
+} summing;
+
+static summing summing_of(const qb__cone_planes *h, int worker) {
+    const size_t wide = h->n[0];
+    double *at = h->scratch + (size_t)worker * qb__cone_planes_scratch(h);
+    return (summing){{at, at + wide}, {at + 2 * wide, at + 3 * wide}, {at + 4 * wide, at + 4 * wide + h->n[1]}};
+}
+
 /* Weights of the integrals along rays, for each column. A small rotation hardly changes them. */
-static void weigh(const qb__cone_planes *h, const qb__plane_pair *p) {
+static void weigh(const qb__cone_planes *h, const qb__plane_pair *p, const summing *s) {
     for (int k = 0; k < 2; k++)
         for (size_t c = 0; c < h->n[0]; c++) {
-            const double u = ((double)c - h->column) * h->pixel[0], s = (k ? 1 : -1) * sin(p->half), n = cos(p->half);
-            const double depth = h->sdd * n + u * s, x = (u * n - h->sdd * s) / depth;
-            h->across[k][c] = 1 + x * x;
-            h->weight[k][c] = h->sdd * h->sdd / (depth * depth);
+            const double u = ((double)c - h->column) * h->pixel[0], side = (k ? 1 : -1) * sin(p->half),
+                         n = cos(p->half);
+            const double depth = h->sdd * n + u * side, x = (u * n - h->sdd * side) / depth;
+            s->across[k][c] = 1 + x * x;
+            s->weight[k][c] = h->sdd * h->sdd / (depth * depth);
         }
 }
 
@@ -59,7 +72,8 @@ bool qb__cone_planes_rows(qb__cone_planes *h, qb__plane_place from, qb__plane_pl
     return h->high >= h->low + least;
 }
 
-static void sum_lines(const qb__cone_planes *h, size_t image, const line_of *l, int k, double shift, double *sum) {
+static void sum_lines(const qb__cone_planes *h, size_t image, const line_of *l, const double *weight,
+                      const double *across, double shift, double *sum) {
     const float *from = h->image + image * h->n[0] * h->n[1];
     const size_t wide = h->n[0];
     const double depth = h->sdd / h->pixel[1], last = (double)h->n[1] - 1.001;
@@ -70,11 +84,11 @@ static void sum_lines(const qb__cone_planes *h, size_t image, const line_of *l, 
                      first = h->row + shift + z * down - step * h->column;
         double all = 0;
         for (size_t c = 0; c < wide; c++) {
-            const double y = fmin(fmax(first + step * (double)c, 0), last);
-            const size_t i = (size_t)y;
-            const float *value = from + i * wide + c;
-            const float part = (float)(y - (double)i), line = value[0] + part * (value[wide] - value[0]);
-            all += (double)line * h->weight[k][c] / sqrt(h->across[k][c] + tan2);
+            const double at = first + step * (double)c, y = at < 0 ? 0 : at < last ? at : last;
+            const int i = (int)y;
+            const float *value = from + (size_t)i * wide + c;
+            const float part = (float)(y - i), line = value[0] + part * (value[wide] - value[0]);
+            all += (double)line * weight[c] / sqrt(across[c] + tan2);
         }
         sum[r] = all;
     }
@@ -92,25 +106,42 @@ static double spread_of(const double *y, size_t low, size_t high) {
 }
 
 /* How much the sums of two views differ, without a straight line, because the beam may flicker. */
-static double difference(const qb__cone_planes *h, const qb__plane_pair *p, const qb__plane_place *place) {
+static double difference(const qb__cone_planes *h, const qb__plane_pair *p, const summing *s,
+                         const qb__plane_place *place) {
     const double ROUNDING = 1e-5, LEAST = 1e-30;
     for (int k = 0; k < 2; k++) {
         const line_of l = line_at(h, p, k, place);
-        sum_lines(h, k ? p->b : p->a, &l, k, place->shift, h->sum[k]);
+        sum_lines(h, k ? p->b : p->a, &l, s->weight[k], s->across[k], place->shift, s->sum[k]);
     }
-    const double all = spread_of(h->sum[0], h->low, h->high);
-    for (size_t r = h->low; r < h->high; r++) h->sum[0][r] -= h->sum[1][r];
-    return fmax(spread_of(h->sum[0], h->low, h->high), 0) + ROUNDING * all + LEAST;
+    const double all = spread_of(s->sum[0], h->low, h->high);
+    for (size_t r = h->low; r < h->high; r++) s->sum[0][r] -= s->sum[1][r];
+    return fmax(spread_of(s->sum[0], h->low, h->high), 0) + ROUNDING * all + LEAST;
+}
+
+typedef struct differing {
+    const qb__cone_planes *h;
+    const qb__plane_place *places;
+    size_t count;
+    double *each;
+} differing;
+
+static void differ(void *context, size_t pair, int worker) {
+    const differing *d = context;
+    const qb__plane_pair *p = &d->h->pair[pair];
+    const summing s = summing_of(d->h, worker);
+    weigh(d->h, p, &s);
+    for (size_t k = 0; k < d->count; k++) d->each[pair * d->count + k] = log(difference(d->h, p, &s, &d->places[k]));
 }
 
 void qb__cone_planes_differ(qb__cone_planes *h, const qb__plane_place *places, size_t count, double *each,
                             double *mean) {
-    for (size_t k = 0; k < count; k++) mean[k] = 0;
-    for (size_t p = 0; p < h->pairs; p++) {
-        weigh(h, &h->pair[p]);
-        for (size_t k = 0; k < count; k++) {
-            each[p * count + k] = log(difference(h, &h->pair[p], &places[k]));
-            mean[k] += each[p * count + k] / (double)h->pairs;
-        }
+    differing d = {h, places, count, each};
+    if (h->pool)
+        qb__pool_for(h->pool, h->pairs, differ, &d);
+    else
+        for (size_t p = 0; p < h->pairs; p++) differ(&d, p, 0);
+    for (size_t k = 0; k < count; k++) {
+        mean[k] = 0;
+        for (size_t p = 0; p < h->pairs; p++) mean[k] += each[p * count + k] / (double)h->pairs;
     }
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/pool.h"
+
 /* Sums of images of a circular cone-beam scan along planes through the sources of two views. Lengths are in bins of
  * some pixels. */
 enum {
@@ -26,9 +28,9 @@ typedef struct qb__cone_planes {
     size_t views;
     qb__plane_pair pair[QB__PLANES_PAIRS];
     size_t pairs;
-    size_t low, high;              /* range of rows that are compared */
-    double *weight[2], *across[2]; /* [n[0]] scratch, of a pair's views */
-    double *sum[2];                /* [n[1]] scratch */
+    size_t low, high; /* range of rows that are compared */
+    qb__pool *pool;   /* pairs are compared by its threads; NULL = by the caller */
+    double *scratch;  /* [threads][qb__cone_planes_scratch()] */
 } qb__cone_planes;
 
 /* Difference of the detector from the stated one. */
@@ -37,6 +39,7 @@ typedef struct qb__plane_place {
     double turn;  /* radians, as qb_geometry_options.tilt */
 } qb__plane_place;
 
+static inline size_t qb__cone_planes_scratch(const qb__cone_planes *h) { return 2 * (2 * h->n[0] + h->n[1]); }
 /* Finds the rows whose lines are on the images at all positions up to `most` away from `from`; false if there are fewer
  * than `least` rows. */
 bool qb__cone_planes_rows(qb__cone_planes *h, qb__plane_place from, qb__plane_place most, size_t least);

@@ -83,7 +83,7 @@ static qb_status judge_columns(qb_scan *scan, qb_scan *read, const qb__prepare *
 }
 
 /* Check the height of the detector, for a cone beam whose file states the positions of source and detector. */
-static qb_status judge_height(qb_scan *scan, const qb__prepare *prepare, size_t room, const qb_env *env) {
+static qb_status judge_height(qb_scan *scan, const qb__prepare *prepare, size_t room, int threads, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
     const double *offset = info->detector_offset, pitch[2] = {info->pixel_size, info->pixel_v};
     qb__cone_height found;
@@ -100,8 +100,12 @@ static qb_status judge_height(qb_scan *scan, const qb__prepare *prepare, size_t 
                          .row = 0.5 * ((double)info->rows - 1)};
     if (isfinite(offset[0])) circle.column -= offset[0] / pitch[0];
     if (isfinite(offset[1])) circle.row -= offset[1] / pitch[1];
-    const qb_status status = qb__cone_height_find(scan, prepare, &circle, info->angles, 0, info->rows, room, &found);
+    qb__pool *pool;
+    qb_status status = qb__pool_create(threads, &pool);
+    if (status != QB_OK) return status;
+    status = qb__cone_height_find(scan, prepare, &circle, info->angles, 0, info->rows, room, pool, &found);
     if (status == QB_OK) qb__cone_height_warn(&found, &circle, false, env);
+    qb__pool_destroy(pool);
     return status;
 }
 
@@ -183,7 +187,7 @@ qb_status qb_scan_check(qb_scan *scan, const qb_env *env) {
     }
     if (status == QB_OK && prepare && !told && turn.radians && !turn.cone)
         qb__view_sums_warn(qb__view_sums_swing(lines->mass, scan->info.columns), &noting);
-    if (status == QB_OK && prepare) status = judge_height(read, prepare, ROOM, &noting);
+    if (status == QB_OK && prepare) status = judge_height(read, prepare, ROOM, env ? env->threads : 0, &noting);
     scan->info.problems = scan->parts.notes.count;
 out:
     qb__prepare_destroy(prepare);

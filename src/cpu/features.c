@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "features.h"
 
 #include <sched.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* dlinfo */
 #include "device/library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* syncfs */
 #include "io/writer.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* strcasestr */
 #include "base/number.h"
 #include "io/geometry/geometry_file.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* fallocate */
 /* Attributes, datasets and allocation in an HDF5 file that is being written. */
 #ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_parts.h"

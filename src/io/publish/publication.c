@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* syncfs */
 #include "io/publish/publication.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/inputs.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* POLLRDHUP */
 #include "requests.h"
 
 #include <poll.h>

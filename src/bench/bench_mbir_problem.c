@@ -107,7 +107,10 @@ static qb_status make_arrays(qb__mbir_bench *b, size_t views, double *angles) {
     QB__TRY(qb__alloc(views, sizeof *b->theta, &b->theta));
     QB__TRY(qb__angle_weights(views, angles, b->theta, NULL));
     QB__TRY(qb__filter_create("hann", QB_PAD_EDGE, columns, 1, &b->filter));
-    QB__TRY(qb__alloc(views * slices * columns, sizeof(float), &b->lines));
+    if (b->set.count) /* as qb mbir has them */
+        QB__TRY(qb__host_create(b->set.device[0], views * slices * columns * sizeof(float), (void **)&b->lines));
+    else
+        QB__TRY(qb__alloc(views * slices * columns, sizeof(float), &b->lines));
     QB__TRY(qb__alloc(slices * pixels, sizeof *b->golden, &b->golden));
     QB__TRY(qb__alloc(slices, sizeof *b->apart, &b->apart));
     QB__TRY(qb__alloc(slices, sizeof *b->reached, &b->reached));
@@ -155,7 +158,10 @@ out:
 }
 
 void qb__mbir_bench_release(qb__mbir_bench *b) {
-    qb__free(b->lines);
+    if (b->set.count)
+        qb__host_destroy(b->set.device[0], b->lines);
+    else
+        qb__free(b->lines);
     qb__free(b->golden);
     qb__free(b->apart);
     qb__free(b->reached);

@@ -81,7 +81,7 @@ qb_status qb__diondo_take(const char *path, const char *text, const qb_scan_opti
     qb__way ways[2 * sizeof at / sizeof *at];
     size_t count = 0;
     for (size_t i = 0; i < (axis == 0 ? 1 : sizeof at / sizeof *at); i++)
-        for (int sense = 1; sense >= -1; sense -= 2) ways[count++] = (qb__way){sense, at[i]};
+        for (int sense = 1; sense >= -1; sense -= 2) ways[count++] = (qb__way){.sense = sense, .offset_u = at[i]};
     if (!options || options->flip == QB_FLIP_NONE)
         qb__note(&parts->notes,
                  "%s: public readers differ in the order of the rows; they are read as stored, from the top: if the "

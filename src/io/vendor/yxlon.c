@@ -127,7 +127,7 @@ qb_status qb__yxlon_take(const char *path, const char *text, const qb_scan_optio
     qb__way ways[2 * sizeof at / sizeof *at];
     size_t count = 0;
     for (size_t i = 0; i < (v.offset_u == 0 ? 1 : sizeof at / sizeof *at); i++)
-        for (int sense = 1; sense >= -1; sense -= 2) ways[count++] = (qb__way){sense, at[i]};
+        for (int sense = 1; sense >= -1; sense -= 2) ways[count++] = (qb__way){.sense = sense, .offset_u = at[i]};
     QB__TRY(qb__ways_choose(&v, options, ways, count, false, parts));
     if (known(y.tilt[0]) != 0 || known(y.tilt[1]) != 0 || known(y.tilt[2]) != 0)
         qb__note(&parts->notes,

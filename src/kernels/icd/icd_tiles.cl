@@ -88,20 +88,17 @@ KERNEL GROUPS_OF(ITEMS, 2) void icd_theta(GLOBAL const LONG *RESTRICT rays, GLOB
         float value[COLUMNS * PER];
         UNROLL
         for (int c = 0; c < COLUMNS; c++) {
-            float e[PER];
-            UNPACK(e, ((GLOBAL const VECTOR *)error)[line + (size_t)c * 32]);
+            float e[PER], w[PER];
+            UNROLL
+            for (int p = 0; p < PER; p++) e[p] = w[p] = 1.0f;
+            if (mode != CURVE) UNPACK(e, ((GLOBAL const VECTOR *)error)[line + (size_t)c * 32]);
 #if WEIGHTED
-            float w[PER];
-            UNPACK_HALF(w, ((GLOBAL const HALVES *)root)[line + (size_t)c * 32]);
+            if (mode != BACK) UNPACK_HALF(w, ((GLOBAL const HALVES *)root)[line + (size_t)c * 32]);
             UNROLL
             for (int p = 0; p < PER; p++) w[p] *= w[p];
-            UNROLL
-            for (int p = 0; p < PER; p++)
-                value[c * PER + p] = mode == THETA ? e[p] * w[p] : mode == CURVE ? w[p] : e[p];
-#else
-            UNROLL
-            for (int p = 0; p < PER; p++) value[c * PER + p] = mode == CURVE ? 1.0f : e[p];
 #endif
+            UNROLL
+            for (int p = 0; p < PER; p++) value[c * PER + p] = e[p] * w[p];
         }
         UNROLL
         for (int c = 0; c < COLUMNS; c++) {
@@ -310,17 +307,23 @@ KERNEL GROUPS_OF(ITEMS, 2) void icd_apply(GLOBAL const LONG *RESTRICT rays, GLOB
             for (int j = 0; j < VOXELS; j++)
                 UNPACK(step + j * PER, ((GLOBAL const VECTOR *)steps)[from + (size_t)j * 32]);
             int c0 = first < low ? low - first : 0, c1 = first + COLUMNS > high ? high - first : COLUMNS;
-            for (int c = c0; c < c1; c++) {
-                float e[PER];
-                UNPACK(e, line[(size_t)(first + c) * 32]);
+            /* all columns are on their way before the first is needed */
+            float e[COLUMNS][PER];
+            UNROLL
+            for (int c = 0; c < COLUMNS; c++)
+                if (c >= c0 && c < c1) UNPACK(e[c], line[(size_t)(first + c) * 32]);
+            UNROLL
+            for (int c = 0; c < COLUMNS; c++) {
+                if (c < c0 || c >= c1) continue;
                 UNROLL
                 for (int j = 0; j < VOXELS / 4; j++) {
                     float w[4];
                     UNPACK_FLOATS_4(w, ((LOCAL_POINTER const float4 *)table[n])[c * (VOXELS / 4) + j]);
                     UNROLL
-                    for (int k = 0; k < 4 * PER; k++) e[k % PER] = FMA(-w[k / PER], step[4 * j * PER + k], e[k % PER]);
+                    for (int k = 0; k < 4 * PER; k++)
+                        e[c][k % PER] = FMA(-w[k / PER], step[4 * j * PER + k], e[c][k % PER]);
                 }
-                line[(size_t)(first + c) * 32] = PACK(e);
+                line[(size_t)(first + c) * 32] = PACK(e[c]);
             }
         }
     }

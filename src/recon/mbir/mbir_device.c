@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "kernels/icd/icd_surrogate.h"
 #include "planner/device_pick.h"
+#include "recon/locked_ring.h"
 #include "recon/mbir/mbir_cost.h"
 #include "recon/mbir/mbir_descent.h"
 
@@ -15,6 +16,7 @@ typedef struct on_device {
     qb__mbir_descent descent; /* must be the first member */
     qb__icd_size size;
     qb__device_pick pick;
+    qb__locked_ring ring; /* of line integrals */
 } on_device;
 
 static const qb__icd_device_variant *variant_of(const on_device *gpu) {
@@ -110,8 +112,14 @@ static double seconds(void *state, const qb__cut *cut) {
            8 * lines / gpu->pick.costs.up + 4 * images / gpu->pick.costs.down + 1e-8 * lines / gpu->descent.threads;
 }
 
+/* Line integrals are uploaded from page-locked memory, unless locking that much takes longer than it saves. */
 static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
+    const size_t most = (size_t)4 << 30;
+    on_device *gpu = state;
     const int count = qb__mbir_descent_stages(state, cut, source, stages);
+    gpu->ring.device = gpu->pick.device;
+    gpu->ring.env = gpu->descent.run ? gpu->descent.run->env : NULL;
+    if (stages[0].slot_bytes <= most) stages[0].maker = qb__locked_slots(&gpu->ring);
     stages[1].all_seconds = seconds(state, cut);
     return count;
 }

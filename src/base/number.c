@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* strtod_l */
+#define _GNU_SOURCE 1 /* strtod_l */
 #include "base/number.h"
 
 #include <locale.h>

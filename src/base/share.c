@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE 1 /* sched_getaffinity */
 #include "base/share.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* nftw */
+#define _GNU_SOURCE 1 /* nftw */
 /* qb bench io: writing and reading compressed volumes, compared with the codec alone on the same chunks and number of
  * threads. Codec and files take turns, and the median of the ratios counts, so that a busy computer slows both. */
 #include "bench/bench_packed.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* dlinfo */
+#define _GNU_SOURCE 1 /* dlinfo */
 #include "device/library.h"
 
 #include <dlfcn.h>

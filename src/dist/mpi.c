@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE 1 /* sched_getaffinity */
 /* libquickbeam_mpi*.so: transport of ranks by MPI. These objects are opened (mpi_find.c) only in processes that a
  * launcher has started. The threads of a job never block inside MPI: every transfer is started and then tested with
  * growing pauses, so that a waiting rank takes little CPU time. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* dladdr */
+#define _GNU_SOURCE 1 /* dladdr */
 /* Choice of the MPI library. A build with MPI has libquickbeam_mpi.so, which is linked with it. A build that must run
  * anywhere has one object for each of the two binary interfaces of MPI, that of Open MPI and that of MPICH (also
  * Intel's and most vendors'). These are not linked with MPI: the library is opened first by its name in the system, or

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* strcasestr */
+#define _GNU_SOURCE 1 /* strcasestr */
 #include "base/number.h"
 #include "io/geometry/geometry_file.h"
 

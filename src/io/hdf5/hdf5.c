@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP */
+#define _GNU_SOURCE 1 /* PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP */
 #ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* environ, pipe2 */
+#define _GNU_SOURCE 1 /* environ, pipe2 */
 /* The HDF5 library crashes, or never ends, on some malformed files, and no call of its detects them. So each file is
  * first read by a separate process, whose crash is only an error here. That process is a program that is started anew,
  * not a fork: the caller may have threads, whose locks would stay locked in the copy. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* fallocate */
+#define _GNU_SOURCE 1 /* fallocate */
 /* Attributes, datasets and allocation in an HDF5 file that is being written. */
 #ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_parts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* syncfs */
+#define _GNU_SOURCE 1 /* syncfs */
 #include "io/publish/publication.h"
 
 #include <errno.h>

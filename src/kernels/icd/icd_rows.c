@@ -13,7 +13,7 @@
 static const qb__icd_device_variant rows[] = {
     {HEAD(QB__ICD, "icd_supervoxel.tiles", QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, QB_ACCURACY_HIGH,
           "slices side by side, scattered tiles of voxels in three steps", 32, 0, qb__tiles_unusable,
-          qb__tiles_kernel_cost, P("PER", 2, 1), P("WIDE", 4), P("HIGH", 4), P("WARPS", 8, 4)),
+          qb__tiles_kernel_cost, P("PER", 2, 1), P("WIDE", 4), P("HIGH", 4), P("WARPS", 4, 8, 2)),
      .programs = 2, .lanes = qb__tiles_lanes, .bytes = qb__tiles_bytes, .create = qb__tiles_create,
      .back = qb__tiles_back, .fill = qb__tiles_fill, .put = qb__tiles_put, .begin = qb__tiles_begin,
      .turn = qb__tiles_sweep, .cost = qb__tiles_cost, .image = qb__tiles_image, .state = qb__tiles_state,

@@ -159,7 +159,7 @@ qb_status qb__tiles_fill(qb__icd_on_device *s, float value) {
 /* Coupling of the voxels of a tile, which only affects the size of steps: some views tell it well enough. The mean
  * weights use the staging area. */
 static qb_status share(qb__icd_on_device *s) {
-    enum { VIEWS = 180 };
+    enum { VIEWS = 120 };
     const qb__tiles_sizes *n = &s->n;
     const int32_t apart = (int32_t)qb__larger(1, (size_t)n->views / VIEWS);
     qb_status status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* POLLRDHUP */
+#define _GNU_SOURCE 1 /* POLLRDHUP */
 #include "requests.h"
 
 #include <poll.h>

@@ -20,7 +20,8 @@ qb_status qb__reconstruction_look_height(qb__reconstruction *r, size_t room, con
     if (status != QB_OK) return status;
     qb__view_angles(geometry, radians);
     qb__digest_detach(&r->task.scan->digests, &r->job.digest);
-    status = qb__cone_height_find(r->task.scan, r->prepare, &circle, radians, d->row0, d->row1, room, r->running.pool, &found);
+    status = qb__cone_height_find(r->task.scan, r->prepare, &circle, radians, d->row0, d->row1, room, r->running.pool,
+                                  &found);
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     if (status == QB_OK) qb__cone_height_warn(&found, &circle, geometry->read_from, env);
     qb__free(radians);

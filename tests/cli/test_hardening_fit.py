@@ -140,7 +140,7 @@ def test_exchanged_columns(tmp_path):
 def test_bad_tables(tmp_path):
     scan = harden(tmp_path, "disc", "parallel", columns=32, views=20)
     job = ["fbp", *scan, "--center", "middle", "--hardening", "table:t.txt", "-o", "v.npy"]
-    for text, said in ("1 1\n0.5 2\n", "must rise"), ("1 1\n2 1\n", "must rise"), ("1 1\n", "1 lines"), ("1 one\n", "not two numbers"), ("", "0 lines"):
+    for text, said in ("1 1\n0.5 2\n", "must rise"), ("1 1\n2 1\n", "must rise"), ("1 1\n", "1 line:"), ("1 one\n", "not two numbers"), ("", "0 lines"):
         (tmp_path / "t.txt").write_text(text)
         fails(3, *job, says=[said], cwd=tmp_path)
     fails(3, *instead(job, "--hardening", "table:none.txt"), says=["none.txt"], cwd=tmp_path)

@@ -114,7 +114,7 @@ def test_parallel_stopped_and_volume(tmp_path):
 
 
 BROKEN = {
-    "ImageInfo/ImageWidth": (None, "no ImageInfo/ImageWidth"),
+    "ImageInfo/ImageWidth": (None, "no stream ImageInfo/ImageWidth"),
     "ImageInfo/ImageHeight": (ints(0), "ImageHeight is 0"),
     "ImageInfo/DataType": (ints(7), "DataType is 7"),
     "ImageInfo/NoOfImages": (ints(10), "ImageInfo/Angles has 36 bytes, 40 are needed"),
@@ -122,7 +122,7 @@ BROKEN = {
     "ImageData1/Image9": (bytes(100), "Image9 has 100 bytes, 768 are needed"),
     "ImageInfo/PixelSize": (floats(-1), "PixelSize -1"),
     "ImageInfo/StoRADistance": (floats(0), "StoRADistance 0"),
-    "Alignment/X-Shifts": (floats(*[np.nan] * 9), "X-Shifts of view 0 is no number"),
+    "Alignment/X-Shifts": (floats(*[np.nan] * 9), "X-Shifts of view 0 is not a number"),
     "Alignment/Y-Shifts": (floats(*[100] * 9), "moves a view by 100 rows of 16"),
 }
 
@@ -190,3 +190,10 @@ def test_series_of_single_views(truth, tmp_path):
     for data, words in ((b"", last.name), (whole[:-600], last.name), (compound(streams(views[:1, :-1])), "are needed"), (compound(streams(np.pad(views[:1], ((0, 0), (0, 1), (0, 0))))), "holds a view of"), (compound(streams(views[:1], **{"ImageInfo/DataType": ints(10)})), "float32")):
         last.write_bytes(data)
         fails(3, "info", "many", says=[words], cwd=tmp_path)
+
+
+def test_several_scans_by_one_pattern(tmp_path):
+    for i in range(2):
+        (tmp_path / f"a_{i}.txrm").write_bytes(bytes(600))
+    for name in ("a_*.txrm", "a_%d.txrm"):
+        fails(3, "info", name, says=["each .txrm is a scan of its own"], cwd=tmp_path)

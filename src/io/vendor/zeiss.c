@@ -288,7 +288,13 @@ out:
  * qb__notes_release. */
 static qb_status first_file(const char *path, qb__notes *files, bool *series) {
     *series = qb__is_folder(path) || qb__is_pattern(path);
-    if (*series) return qb__list_images(path, " .xrm ", files);
+    if (*series) {
+        const qb_status status = qb__list_images(path, " .xrm ", files);
+        const char *dot = status == QB_OK && files->count ? strrchr(files->text[0], '.') : NULL;
+        if (dot && strcasecmp(dot, ".txrm") == 0)
+            return qb__fail(QB_BAD_INPUT, "%s: each .txrm is a scan of its own: give the name of one", path);
+        return status;
+    }
     qb__note(files, "%s", path);
     return files->lost ? qb__fail(QB_NO_MEMORY, "no memory for a name") : QB_OK;
 }

@@ -190,4 +190,4 @@ def test_attributes_that_are_no_numbers(tmp_path, name, value):
         file["exchange/data"] = np.ones((4, 4, 4), np.float32)
         file["exchange/data"].attrs[name] = value
     for verb in ["info"], ["project", "-g", "parallel", "--views", 8, "-o", "o.npy"], ["fbp", "-o", "o.npy"]:
-        fails(3, verb[0], tmp_path / "v.h5", *verb[1:], says=[f"its attribute {name} is no number"], cwd=tmp_path)
+        fails(3, verb[0], tmp_path / "v.h5", *verb[1:], says=[f"its attribute {name} is not a number"], cwd=tmp_path)

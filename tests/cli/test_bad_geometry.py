@@ -180,12 +180,12 @@ def test_pixels_that_contradict(refused, tmp_path):
 
 @pytest.mark.parametrize("views", [1, 39, 41, 400])
 def test_missing_views(refused, tmp_path, views):
-    refused("-g", save(tmp_path / "m.txt", matrices(views)), says=[f"{views} views", "40"])
-    refused("-g", rtk(tmp_path / "g.xml", views), says=[f"{views} views", "40"])
-    refused("-g", write_json(tmp_path / "g.json", angles_degrees=list(range(views))), says=[f"{views} views", "40"])
+    refused("-g", save(tmp_path / "m.txt", matrices(views)), says=[f"{views} view", "40"])
+    refused("-g", rtk(tmp_path / "g.xml", views), says=[f"{views} view", "40"])
+    refused("-g", write_json(tmp_path / "g.json", angles_degrees=list(range(views))), says=[f"{views} view", "40"])
     (tmp_path / "a.txt").write_text("".join(f"{9 * i}\n" for i in range(views)))
-    refused(*SCAN, "--angles", tmp_path / "a.txt", says=[f"{views} angles", "40 views"])
-    refused(*SCAN, "--angles", f"0:360:{views}", says=[f"{views} angles", "40 views"])
+    refused(*SCAN, "--angles", tmp_path / "a.txt", says=[f"{views} angle", "40 views"])
+    refused(*SCAN, "--angles", f"0:360:{views}", says=[f"{views} angle", "40 views"])
 
 
 def test_half_a_matrix(refused, tmp_path):

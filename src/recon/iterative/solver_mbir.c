@@ -10,8 +10,8 @@
  * steps have the momentum of the optimised gradient method (Kim and Fessler, Math. Program. 159 (2016) 81):
  *     x+ = max(0, z - (V / V_m A_m' W_m (A_m z - b_m) + prior's slope) / (D + prior's curvature)),
  *     z = x+ + (t - 1) / t' (x+ - x) + t / t' (x+ - z),   t' = (1 + sqrt(1 + 4 t^2)) / 2.
- * Subsets lead to a cycle around the minimum. So after a few passes pairs of subsets are merged, until there is one
- * subset of all views, with which the iteration is exact. The momentum is dropped if it points against the step
+ * Subsets lead to a cycle around the minimum. Once it is larger than the progress, pairs of subsets are merged, at last
+ * to one subset of all views, with which the iteration is exact. The momentum is dropped if it points against the step
  * (O'Donoghue and Candes, Found. Comput. Math. 15 (2015) 715). */
 #include <math.h>
 #include <stdint.h>
@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "ops/prior.h"
 #include "recon/iterative/solver.h"
@@ -26,16 +27,17 @@
 
 /* Flags of an operation, the same as in kernels/vectors/prior.cl. */
 enum { HOLES = 4, CURVES = 64 };
-/* Number of passes with the finest subsets, then with each doubled size. With 32 views in a subset the cycle is small.
- * With fewer than 16, the momentum enlarges the cycle after some 32 steps; it is dropped before the third pass. */
-enum { FULL_PASSES = 3, MERGED_PASSES = 2, ENOUGH_VIEWS = 32, FEW_VIEWS = 16, MANY_STEPS = 32 };
-/* Near the minimum, because of the momentum, a pass changes the voxels more than a pass of coordinate descent does.
- * When it changed them by three times --stop, volumes were within 5 HU of the minimum. With many voxels the cost may go
- * on falling while they hardly change: then a change of half of --stop is enough. */
-enum { LOOSER = 3 };
-/* A pass with many subsets of enough views brings the voxels several times nearer to the minimum: a change of six times
- * --stop is enough. */
-enum { LOOSER_SUBSETS = 6 };
+/* Number of passes before subsets are merged, at least. With fewer than 16 views in a subset, the momentum enlarges the
+ * cycle after some 32 steps; it is dropped before the third pass. Such subsets are merged after it in any case, because
+ * the minimum with each of them is another where few views leave much to the prior. */
+enum { FULL_PASSES = 3, FEW_VIEWS = 16, MANY_STEPS = 32 };
+/* A pass changes the voxels by its steps together, and its steps cancel in a cycle. Subsets are merged when more cancels
+ * than twice the change, or than the change if that hardly falls (to more than 0.9 of the last pass's). The distance
+ * from the minimum goes with the change of one step: where a pass of s steps changed the voxels by s times --stop,
+ * volumes were 3 to 9 HU away, with 1 to 16 subsets. The first pass after the momentum was dropped changes little,
+ * wherever the minimum is. With many voxels the cost may go on falling while they hardly change: then a change of half
+ * of --stop is enough. */
+static const double most_cycle = 2, idle_cycle = 1, idle_fall = 0.9;
 
 /* ---- operations on vectors; the same in kernels/vectors/prior.cl ---- */
 
@@ -116,8 +118,8 @@ typedef struct mbir {
     double begun;  /* clock time when the solver began */
     double t;      /* parameter of the momentum */
     size_t merged; /* number of the finest subsets that are merged into one now */
-    int exact;     /* passes with a single subset of all views */
-    int passes;    /* passes since subsets were last merged */
+    bool swift;    /* the last pass began with momentum */
+    double cycle;  /* what canceled of the steps of a pass, relative to what the pass changed */
     /* sums over a pass */
     double data, rest, change, size, against, fall;
     qb__icd_fall costs;
@@ -294,35 +296,56 @@ static size_t views_of_step(const mbir *s) {
     return least;
 }
 
+/* Decide after a pass whether subsets are to be merged, as their cycle hides the minimum. */
+static bool is_cycling(const mbir *s, const qb__solved *solved) {
+    const qb__solve_trace *now = &solved->trace[solved->iterations - 1];
+    const bool idle = solved->iterations > 1 && now->change > idle_fall * now[-1].change;
+    if (s->merged >= s->a->subsets || solved->iterations < FULL_PASSES) return false;
+    return s->cycle > (idle ? idle_cycle : most_cycle) || views_of_step(s) < FEW_VIEWS;
+}
+
 static void drop_momentum(mbir *s) {
     s->t = 1;
     qb__vector_copy(s->v, s->x, s->z, s->a->unknowns);
 }
 
-/* Find how much a pass of several steps changed the voxels. */
-static void find_change(mbir *s) {
+/* Find how much a pass of several steps changed the voxels, and how much of the steps canceled. */
+static qb_status find_change(mbir *s) {
     double sums[QB__VECTOR_SUMS];
-    if (!s->before) return;
+    s->cycle = 0;
+    if (!s->before) return QB_OK;
     qb__vector_run(s->v, (qb__vector_job){&moved_op, QB__UNKNOWNS, s->a->unknowns, .v = {s->x, s->before}}, sums);
+    s->cycle = (s->change - sums[0]) / sums[0];
     s->change = sums[0];
+    return s->a->same ? s->a->same(s->a->self, &s->cycle) : QB_OK;
 }
+
+static size_t steps_of(const mbir *s) { return qb__ceil_div(s->a->subsets, s->merged); }
 
 /* Make one pass: all views once. */
 static qb_status pass(mbir *s) {
     qb_status status = QB_OK;
     s->data = s->rest = s->change = s->against = s->fall = 0;
+    s->swift = s->t > 1;
     for (size_t i = 0; i < s->a->subsets; i += s->merged) QB__TRY(step(s, i, s->merged));
     QB__TRY(qb__solve_total(s->a, &s->data));
     if (s->a->same) QB__TRY(s->a->same(s->a->self, &s->against));
     if (s->against > 0) drop_momentum(s); /* the momentum points against the step */
-    find_change(s);
+    status = find_change(s);
 out:
     return status;
 }
 
+/* True if the change of the last pass tells how near the minimum is, and it is near enough. */
+static bool is_near(const mbir *s, const qb__solved *solved) {
+    const double stop = s->model->stop, change = solved->trace[solved->iterations - 1].change;
+    const size_t steps = steps_of(s);
+    if (!s->swift || is_cycling(s, solved) || change > stop * (double)steps) return false;
+    return steps > 1 ? solved->iterations >= FULL_PASSES : solved->rest <= 3 * stop || change <= stop / 2;
+}
+
 /* End a pass: write the trace, and decide whether it was the last one. */
 static qb_status note(mbir *s, qb__solved *solved, bool *last) {
-    const bool exact = s->merged >= s->a->subsets;
     qb__solve_trace *trace = &solved->trace[solved->iterations++];
     double sums[QB__VECTOR_SUMS] = {0};
     qb_status status;
@@ -343,17 +366,12 @@ static qb_status note(mbir *s, qb__solved *solved, bool *last) {
             solved->iterations, trace->cost, solved->trace[0].cost);
         goto out;
     }
-    if (exact) qb__icd_fall_add(&s->costs, solved->iterations, trace->cost);
+    if (steps_of(s) <= 1) qb__icd_fall_add(&s->costs, solved->iterations, trace->cost);
     solved->rest = qb__icd_fall_rest_by_factor(&s->costs);
     solved->more = qb__icd_fall_equits_to(&s->costs, 0.5 * s->model->stop, 3 * solved->iterations);
     qb__progress(s->env, "mbir", (uint64_t)solved->iterations, (uint64_t)s->options->iterations);
     *last = true;
-    s->exact += exact;
-    const bool settled =
-        exact ? s->exact > 1 && (solved->rest <= LOOSER * s->model->stop || trace->change <= s->model->stop / 2)
-              : solved->iterations >= FULL_PASSES && s->a->all_subset[0] >= ENOUGH_VIEWS;
-    const int looser = exact ? LOOSER : LOOSER_SUBSETS;
-    if (settled && trace->change <= looser * s->model->stop)
+    if (is_near(s, solved))
         solved->stopped = "tolerance";
     else if (solved->iterations == s->options->iterations)
         solved->stopped = "equits";
@@ -365,21 +383,18 @@ out:
 }
 
 /* Merge subsets before the next pass, if it is time. */
-static void merge(mbir *s, int iterations) {
-    if (s->merged >= s->a->subsets) return;
-    s->passes++;
-    const bool many = (size_t)iterations * s->a->subsets >= MANY_STEPS && views_of_step(s) < FEW_VIEWS;
-    if (many && iterations == FULL_PASSES - 1) drop_momentum(s);
-    if (iterations < FULL_PASSES || (iterations > FULL_PASSES && s->passes < MERGED_PASSES)) return;
-    s->merged *= 2;
-    s->passes = 0;
+static void merge(mbir *s, const qb__solved *solved) {
+    const size_t steps = (size_t)solved->iterations * s->a->subsets;
+    const bool few = s->merged < s->a->subsets && views_of_step(s) < FEW_VIEWS;
+    if (few && steps >= MANY_STEPS && solved->iterations == FULL_PASSES - 1) drop_momentum(s);
+    if (is_cycling(s, solved)) s->merged *= 2;
 }
 
 /* ---- the state between two passes ---- */
 
 /* The scalars of the state. All are doubles, so that the struct has no padding. */
 typedef struct numbers {
-    double t, merged, exact, passes;
+    double t, merged;
     qb__icd_fall costs;
 } numbers;
 
@@ -392,14 +407,14 @@ typedef struct kept {
 static qb_status pass_state(void *self, bool into, qb__vector_piece piece, void *to) {
     const kept *k = self;
     mbir *s = k->s;
-    numbers n = {s->t, (double)s->merged, s->exact, s->passes, s->costs};
+    numbers n = {s->t, (double)s->merged, s->costs};
     qb_status status;
     QB__TRY(piece(to, &n, sizeof n));
     QB__TRY(piece(to, k->solved->trace, (size_t)k->solved->iterations * sizeof *k->solved->trace));
     QB__TRY(qb__vector_pass(s->v, s->x, s->a->unknowns, into, piece, to));
     QB__TRY(qb__vector_pass(s->v, s->z, s->a->unknowns, into, piece, to));
     if (!into) goto out;
-    s->t = n.t, s->merged = (size_t)n.merged, s->exact = (int)n.exact, s->passes = (int)n.passes, s->costs = n.costs;
+    s->t = n.t, s->merged = (size_t)n.merged, s->costs = n.costs;
     if (s->before) qb__vector_copy(s->v, s->x, s->before, s->a->unknowns);
     status = qb__vectors_status(s->v);
 out:
@@ -450,7 +465,7 @@ static qb_status run(const qb__linear *a, const qb__solve_options *options, cons
     while (!last) {
         QB__TRY(pass(&s));
         QB__TRY(note(&s, solved, &last));
-        merge(&s, solved->iterations);
+        merge(&s, solved);
         if (!last && options->keep) options->keep->passed(options->keep->self, &state);
     }
 out:

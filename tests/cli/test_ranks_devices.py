@@ -278,3 +278,15 @@ def test_what_containers_forbid(opencl, tmp_path):
             assert report["sums_by"].startswith("the hosts' memory")
             seconds.append(next(term["seconds"] for term in report["terms"] if term["name"] == "reduce"))
     assert min(took["none"]) < 4 * min(took["cma"]) + 0.1, took
+
+
+def test_a_cone_by_subsets(opencl, tmp_path):
+    """Each subset is shared by the ranks, so that they take the steps of one device and stop where it stops."""
+    where = ["--sod", 60, "--sdd", 100]
+    qb("simulate", "foam", "-o", tmp_path / "s.h5", "--geometry", "cone", *where, "--detector", "20,16", "--views", 128, "--pixel-size", 2, "-q")
+    job = ["mbir", tmp_path / "s.h5", *where, "--device", "opencl", "--json", "-q", "-o"]
+    alone = json.loads(qb(*job, tmp_path / "one.npy").stdout)["convergence"]
+    shared = json.loads(ranks(2, *job, tmp_path / "two.npy").stdout)["convergence"]
+    one, two = (np.load(tmp_path / name).astype(float) for name in ("one.npy", "two.npy"))
+    assert alone["slabs"][0]["equits"] == shared["slabs"][0]["equits"] and alone["slabs"][0]["stopped"] == "tolerance"
+    assert np.linalg.norm(one - two) < 1e-3 * np.linalg.norm(one)

@@ -10,8 +10,8 @@
  * the kernels' own layout on the device (project_joseph.clh), with zeros around them: in this layout they can be added
  * and multiplied as vectors. Parts that to_lines, columns and the two directions do not write must be zeroed once.
  *
- * A volume may come in slabs, ascending, and rays in blocks of views that begin at a multiple of QB__JOSEPH_VIEWS:
- * neither changes the bits. All calls are asynchronous, in the order of the queue. */
+ * A volume may come in slabs, ascending, and rays in blocks of views that begin at a multiple of QB__JOSEPH_VIEWS, or
+ * of the problem's own size of a block: neither changes the bits. All calls are asynchronous, in the order of the queue. */
 enum { QB__JOSEPH_VIEWS = 32 };
 
 typedef struct qb__joseph_plan qb__joseph_plan;
@@ -123,7 +123,7 @@ typedef struct qb__joseph_records {
     int32_t (*runs)[4];   /* columns of one axis: view of its block, first, count, step */
     size_t *first_run[2]; /* one list for each axis: first run of each block; [blocks] is the end */
     int32_t *axes;        /* [view]: bits of the axes that rays of the view may have */
-    size_t blocks;        /* number of blocks of QB__JOSEPH_VIEWS views */
+    size_t blocks, block; /* number of blocks, and views in one */
     /* rows on either side of the nearest that touch a voxel; columns that touch a tile, at most */
     size_t reach, cap;
     /* floats of a column that a tile may read, and number of such columns; 0: too many for a copy */

@@ -135,7 +135,7 @@ typedef struct making {
     qb_status status;
 } making;
 
-/* Adds the runs of one view and axis. */
+/* Adds the runs of one view of the block and axis. */
 static qb_status add_runs(making *m, const qb_grid *grid, const course *at, size_t columns, int axis, size_t view) {
     const double last = (double)(grid->n[axis] - 1);
     for (size_t c = 0; c < columns;) {
@@ -162,7 +162,7 @@ static qb_status add_runs(making *m, const qb_grid *grid, const course *at, size
             m->runs[axis] = more, m->room[axis] = room;
         }
         int32_t *run = m->runs[axis][m->count[axis]++];
-        run[0] = (int32_t)(view % QB__JOSEPH_VIEWS);
+        run[0] = (int32_t)view;
         run[1] = (int32_t)(sign < 0 ? end - 1 : c);
         run[2] = (int32_t)(end - c);
         run[3] = sign < 0 ? -1 : 1;
@@ -208,7 +208,7 @@ static void make_block(void *context, size_t block, int worker) {
     const blocks *b = context;
     const qb_geometry *g = b->p->geometry;
     const qb_grid *grid = b->p->grid;
-    const size_t first = block * QB__JOSEPH_VIEWS, views = qb__smaller(QB__JOSEPH_VIEWS, g->views - first);
+    const size_t first = block * b->r->block, views = qb__smaller(b->r->block, g->views - first);
     making *m = &b->of[block];
     course *at = NULL;
     qb_status status;
@@ -340,7 +340,8 @@ qb_status qb__joseph_records_make(const qb__joseph_problem *p, const qb__joseph_
     bool gathers = true;
     qb_status status = QB_OK;
     memset(records, 0, sizeof *records);
-    records->blocks = qb__ceil_div(g->views, QB__JOSEPH_VIEWS);
+    records->block = p->block ? p->block : QB__JOSEPH_VIEWS;
+    records->blocks = qb__ceil_div(g->views, records->block);
     if (qb__joseph_is_vertical(g, p->grid)) {
         QB__TRY(make_vertical(records, p, tile, &m));
         const double reach = 1 / m.least_row - 0.5;

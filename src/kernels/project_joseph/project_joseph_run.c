@@ -170,7 +170,7 @@ static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block,
                           qb__memory *slab, const box *b, bool more) {
     const size_t first = plan->records.first_run[axis][block];
     const size_t end = axis == 0 ? plan->records.first_run[1][block] : plan->records.first_run[0][block + 1];
-    const int32_t first_view = (int32_t)(block * QB__JOSEPH_VIEWS), run0 = (int32_t)first;
+    const int32_t first_view = (int32_t)(block * plan->records.block), run0 = (int32_t)first;
     const int32_t runs = (int32_t)(end - first), columns = (int32_t)plan->columns, rows = (int32_t)plan->rows;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows),
                   line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
@@ -225,9 +225,10 @@ static qb_status back(qb__joseph_plan *plan, qb__queue *queue, const qb__memory 
     const uint64_t view_floats = plan->columns * qb__joseph_stride(plan->flat, plan->rows);
     const uint64_t copy_floats = qb__smaller(QB__JOSEPH_VIEWS, plan->views) * view_floats;
     qb_status status = QB_OK;
-    if (view0 % QB__JOSEPH_VIEWS) return qb__fail(QB_INTERNAL, "a block of views from %zu", view0);
-    for (size_t view = view0; view < view1; view += QB__JOSEPH_VIEWS, more = true) {
-        const size_t count = qb__smaller(QB__JOSEPH_VIEWS, view1 - view), block = view / QB__JOSEPH_VIEWS;
+    const size_t most = plan->records.block;
+    if (view0 % most) return qb__fail(QB_INTERNAL, "a block of views from %zu", view0);
+    for (size_t view = view0; view < view1; view += most, more = true) {
+        const size_t count = qb__smaller(most, view1 - view), block = view / most;
         QB__TRY(scale(plan, queue, rays, (view - view0) * view_floats, (view1 - view0) * view_floats, view, count,
                       copy_floats));
         if (plan->records.views) {

@@ -190,6 +190,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     d->threads = task->threads;
     d->problem = qb__project_problem(it->rays, &it->grid);
     d->problem.pool = it->projector->pool;
+    d->problem.block = it->view_grain;
     offer->state = d;
     status = qb__project_pick(task->devices, &d->problem, it->options->kernel, env, &d->pick);
     if (status != QB_OK) return status;
@@ -273,7 +274,7 @@ static qb_status solve(on_device *d, const float *lines, float *volume) {
                               .adjoint = adjoint,
                               .forward_of = forward_of,
                               .adjoint_of = adjoint_of,
-                              .aligned = QB__JOSEPH_VIEWS,
+                              .aligned = it->view_grain,
                               .most_views = d->spill.piece ? d->spill.views : 0,
                               .load = qb__iterative_device_load,
                               .total = total,

@@ -211,6 +211,16 @@ static void check_rows(const qb__iterative *it, const qb_env *env) {
                  fabs(off), grid->offset[0], grid->offset[1], fabs(height) < 1e-6 * grid->voxel[2] ? 0 : height);
 }
 
+/* Devices add views in blocks of this size. Ranks that share subsets have smaller blocks, so that there are as many
+ * subsets as with one device. CPUs give the same bits with any division of the views. */
+static size_t view_grain_of(const qb__iterative *it, const qb_env *env) {
+    enum { LEAST = 8 };
+    size_t grain = QB__JOSEPH_VIEWS;
+    if (!qb__device_is_asked(env)) return 1;
+    while (it->solver->grain && grain > LEAST && grain * it->ranks > QB__JOSEPH_VIEWS) grain /= 2;
+    return grain;
+}
+
 qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan, const qb_env *env,
                                cJSON *json, qb__decision *decision) {
     qb__iterative *it = plan;
@@ -222,8 +232,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     it->prep = task->prep;
     it->ranks = (size_t)qb__comm_count(qb__comm_of(env));
     it->rank = (size_t)qb__comm_rank(qb__comm_of(env));
-    /* Devices add views in blocks of this size. CPUs give the same bits with any division of the views. */
-    it->view_grain = qb__device_is_asked(env) ? QB__JOSEPH_VIEWS : 1;
+    it->view_grain = view_grain_of(it, env);
     decision->view_grain = it->view_grain;
     decision->summed = true;
     QB__TRY(qb__iterative_regularisation(it->options, &(double){0}, &(double){0}));

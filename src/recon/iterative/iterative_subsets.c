@@ -110,7 +110,7 @@ static void place(qb__iterative *it, const size_t *subset_of) {
 
 qb_status qb__iterative_order(qb__iterative *it, size_t least) {
     const size_t views = it->info->views, usual = grain_of(it, least);
-    const size_t grain = in_blocks(it) ? qb__round_up(usual, it->view_grain) : usual;
+    const size_t grain = in_blocks(it) ? qb__round_up(qb__ceil_div(usual, it->ranks), it->view_grain) : usual;
     const size_t each = in_blocks(it) ? it->ranks * grain : grain;
     size_t *subset_of = NULL;
     qb_status status;

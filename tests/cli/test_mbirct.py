@@ -301,7 +301,7 @@ def test_images_have_the_numbers_of_their_slices(lines, tmp_path, how):
     (dict(NViews=VIEWS + 1), ["slice0001", f"{VIEWS + 1} x {COLUMNS}"]), (dict(NViews=-3), ["NViews is -3"]), (dict(NChannels=0), ["NChannels is 0"]),
     (dict(NChannels="40.5"), ["whole number"]), (dict(NSlices=9), ["slice0004", "9 slices"]), (dict(NSlices="nan"), ["NSlices is nan"]),
     (dict(NViews=10**9, NChannels=10**9), ["slice0001"]), (dict(DeltaChannel=0), ["DeltaChannel is 0"]), (dict(DeltaChannel="-1"), ["DeltaChannel is -1"]),
-    (dict(FirstSliceNumber=2), ["slice0004", "not there"]), (dict(CenterOffset="x"), ["CenterOffset is x"]), (dict(ViewAngleList="none.txt"), ["none.txt"]),
+    (dict(FirstSliceNumber=2), ["slice0004", "does not exist"]), (dict(CenterOffset="x"), ["CenterOffset is x"]), (dict(ViewAngleList="none.txt"), ["none.txt"]),
     (dict(Geometry="cone"), ["Geometry is cone", "fan-curved or fan-flat"]), (dict(Geometry="fan-curved"), ["shepp.sinoparams", "DistSourceDetector"]),
     (dict(Geometry="fan-flat", DistSourceDetector=-3, Magnification=2), ["DistSourceDetector is -3"]),
     (dict(Geometry="fan-flat", DistSourceDetector=300), ["Magnification"]),
@@ -311,7 +311,7 @@ def test_what_does_not_fit(lines, tmp_path, changes, says):
     scan = write_scan(tmp_path, np.load(lines), **changes)
     if changes.get("FirstSliceNumber") == 2:
         (tmp_path / "shepp_slice0002.2Dsinodata").rename(tmp_path / "shepp_slice0009.2Dsinodata")
-        says = ["slice0002", "not there"]
+        says = ["slice0002", "does not exist"]
     done = qb("info", scan, code=3)
     assert all(word in done.stderr for word in says), done.stderr
 

@@ -196,12 +196,12 @@ def test_what_raw_series_are_refused_for(raw, tmp_path):
     def refused(code, name, shape, *says):
         fails(code, "info", name, "--shape", shape, "--angles", "0:180", says=says, cwd=raw)
 
-    refused(3, "view_*.raw", "23,6,48:uint16big:4", "23 images in 24 files")
+    refused(3, "view_*.raw", "23,6,48:uint16big:4", "23 images, and 24 files")
     refused(3, "view_*.raw", "24,6,49:uint16big:4", "view_000.raw has 580 bytes", "1 x 6 x 49", "--shape")
     refused(3, "[dfv]*.raw", "35,6,48:uint16big:4", "more than one series", "dark_0.raw and flats.raw")
     for i in range(2):
         (raw / f"odd_{i}.raw").write_bytes(bytes(580 + i))
-    refused(3, "odd_*.raw", "2,6,48:uint16big:4", "alike")
+    refused(3, "odd_*.raw", "2,6,48:uint16big:4", "the same size")
     refused(3, "nothing_*.raw", "24,6,48:uint16", "no file matches")
     fails(3, "info", "view_*.raw", says=["raw data", "--shape"], cwd=raw)
     fails(3, "info", "view_*.raw", "--shape", "24,6,48:uint16big:4", "--flats", "v.npy.json", says=["--flats"], cwd=raw)
@@ -213,7 +213,7 @@ def test_holes_in_the_numbers(raw, tmp_path):
         if i not in (7, 8):
             os.symlink(raw / f"view_{i:03}.raw", tmp_path / f"view_{i:03}.raw")
     shape = ["--shape", "22,6,48:uint16big:4", "--quantity", "line_integral", "--angles", "0:180"]
-    fails(3, "info", "view_%03d.raw", *shape, says=["number 7 is missing", "2 in all", "glob"], cwd=tmp_path)
+    fails(3, "info", "view_%03d.raw", *shape, says=["number 7 is missing", "2 numbers in all", "glob"], cwd=tmp_path)
     assert any("number 7 is missing" in p for p in qb_json("info", "view_*.raw", *shape, cwd=tmp_path)["problems"])
     for i in range(0, 24, 2):  # evenly, but not one by one
         os.symlink(raw / f"view_{i:03}.raw", tmp_path / f"even_{i:03}.raw")

@@ -53,7 +53,7 @@ def test_a_dataset_of_another_file(folder):
     told = qb_json("info", "s.h5", "--flats", "f.h5:/calib/open", "--flats", "f.h5:/calib/mean", "--darks", "f.h5:/calib/closed", cwd=folder)
     assert (told["flats"], told["darks"]) == (4, 2)
     fails(3, "info", "s.h5", "--flats", "f.h5:/calib/none", says=["--flats", "/calib/none is not there"], cwd=folder)
-    fails(3, "info", "s.h5", "--flats", "f.h5", says=["which of its 3 arrays", "f.h5:/calib"], cwd=folder)
+    fails(3, "info", "s.h5", "--flats", "f.h5", says=["f.h5 holds 3 arrays", "f.h5:/calib"], cwd=folder)
     fails(3, "info", "s.h5", "--flats", "g.h5:/calib/open", says=["g.h5:/calib/open"], cwd=folder)
     np.save(folder / "f.npy", FLATS)
     fails(2, "info", "s.h5", "--flats", "f.npy:/calib", says=["not HDF5"], cwd=folder)
@@ -176,7 +176,7 @@ def test_the_default_signal(folder):
         f["entry/raw"] = COUNTS * 0
         f["entry/processed/lines"] = TRUE.astype("f4")
         f["entry/processed/rotation_angle"] = ANGLES
-    fails(3, "info", "d.nxs", says=["which of its 2 arrays"], cwd=folder)
+    fails(3, "info", "d.nxs", says=["d.nxs holds 2 arrays"], cwd=folder)
     with h5py.File(folder / "d.nxs", "a") as f:
         f.attrs["default"] = "entry"
         f["entry"].attrs["default"] = "processed"

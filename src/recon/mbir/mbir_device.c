@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device as an engine of qb mbir: slices stay on the device during the descent. The CPU prepares and filters. */
+/* A device as an engine of qb mbir: slices stay on the device during the descent. The CPU prepares line integrals. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

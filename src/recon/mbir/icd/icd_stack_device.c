@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack on a device; the CPU filters the start and checks the input. */
+/* A stack on a device; the CPU checks the input and fills its gaps. */
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -28,10 +28,8 @@ typedef struct device_stack {
 typedef struct looking {
     const device_stack *s;
     const qb__icd_given *given;
-    float *filtered;
-    char **scratch;
+    float *filled;     /* line integrals whose gaps are filled; NULL = there are none */
     atomic_size_t bad; /* 1 + a bad value's index */
-    atomic_bool lost;  /* there are values that were not measured */
     float *largest;    /* [view] weight */
 } looking;
 
@@ -60,55 +58,41 @@ static void look_view(void *context, size_t view, int worker) {
     const float *lines = t->given->lines, *weights = t->given->weights;
     const qb__icd_weighting rule = t->s->settings.weighting;
     float largest = weights ? 0 : 1;
-    bool lost = false;
     const size_t end = weights || any_special(lines + first, count) ? first + count : first;
     for (size_t i = first; i < end; i++) {
         const bool sound = weights ? weights[i] >= 0 && isfinite(weights[i])
                                    : !(lines[i] < 0) || qb__icd_weigh(rule, lines[i]) <= most_by_rule;
         size_t none = 0;
-        lost |= isnan(lines[i]);
         if (isinf(lines[i]) || !sound) atomic_compare_exchange_strong(&t->bad, &none, i + 1);
         if (weights && weights[i] > largest) largest = weights[i];
     }
     t->largest[view] = largest;
-    if (lost) atomic_store(&t->lost, true);
 }
 
-static void filter_view(void *context, size_t view, int worker) {
+/* Rows of the start image with gaps filled, times the factor of their slice. */
+static void fill_view(void *context, size_t view, int worker) {
+    (void)worker;
     const looking *t = context;
     const device_stack *s = t->s;
     const size_t columns = s->matrix->footprints.columns, first = view * view_floats(s);
-    const float weight = (float)(t->given->theta[view] / (double)s->matrix->footprints.area);
     for (size_t slice = 0; slice < s->slices; slice++) {
-        float *row = t->filtered + first + slice * columns;
+        float *row = t->filled + first + slice * columns;
         const float more = qb__icd_start_row(t->given, view * s->slices + slice, slice, columns, row);
-        qb__filter_rows(t->given->filter, row, 1, columns, more * weight, t->scratch[worker]);
+        for (size_t c = 0; more != 1 && c < columns; c++) row[c] *= more;
     }
 }
 
-/* The start: filtered back-projection by the transposed matrix. The CPU filters rows whose gaps have to be filled. */
-static qb_status filter_start_on_cpu(device_stack *s, looking *t) {
-    const size_t threads = (size_t)qb__pool_threads(s->pool), views = s->matrix->footprints.views;
-    qb_status status;
-    QB__TRY(qb__alloc(views * view_floats(s), sizeof(float), &t->filtered));
-    QB__TRY(qb__alloc(threads, sizeof *t->scratch, &t->scratch));
-    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__filter_scratch(t->given->filter), 1, &t->scratch[i]));
-    qb__pool_for(s->pool, views, filter_view, t);
-    QB__TRY(s->variant->back(s->stack, t->filtered, NULL));
-out:
-    for (size_t i = 0; t->scratch && i < threads; i++) qb__free(t->scratch[i]);
-    qb__free(t->scratch);
-    qb__free(t->filtered);
-    return status;
-}
-
+/* The start: filtered back-projection by the transposed matrix. */
 static qb_status filter_start(device_stack *s, looking *t) {
     const size_t views = s->matrix->footprints.views;
     qb__device_filter *filter = NULL;
     qb__filter_spectrum spectrum;
     float *weights = NULL;
     qb_status status;
-    if (atomic_load(&t->lost) || t->given->more || t->given->most > 0) return filter_start_on_cpu(s, t);
+    if (t->given->more || t->given->most > 0) {
+        QB__TRY(qb__alloc(views * view_floats(s), sizeof(float), &t->filled));
+        qb__pool_for(s->pool, views, fill_view, t);
+    }
     QB__TRY(qb__alloc(views, sizeof *weights, &weights));
     for (size_t v = 0; v < views; v++) weights[v] = (float)(t->given->theta[v] / (double)s->matrix->footprints.area);
     qb__filter_describe(t->given->filter, &spectrum);
@@ -120,10 +104,11 @@ static qb_status filter_start(device_stack *s, looking *t) {
                                   .floor = FLT_MIN,
                                   .most = FLT_MAX};
     QB__TRY(qb__device_filter_create(s->device, &spectrum, &prep, QB__FILTER_AUTO, &filter));
-    status = s->variant->back(s->stack, t->given->lines, filter);
+    status = s->variant->back(s->stack, t->filled ? t->filled : t->given->lines, filter);
 out:
     qb__device_filter_destroy(filter);
     qb__free(weights);
+    qb__free(t->filled);
     return status;
 }
 

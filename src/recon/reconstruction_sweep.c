@@ -181,7 +181,7 @@ qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env, co
     qb_status status;
     if (!s->set) QB__TRY(qb__publication_create(s->env, &s->set));
     if (!s->folder) QB__TRY(qb__publication_folder(s->set, s->plan.output->output, NULL, &s->folder));
-    QB__TRY(qb_job_run(job, env, report));
+    QB__TRY(qb_job_run(job, env, NULL));
     QB__TRY(check_image(s));
     find_range(s);
     snprintf(label, sizeof label, "%s %s", s->plan.option, s->plan.values[s->done]);
@@ -193,6 +193,7 @@ qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env, co
     if (s->done == 0) cJSON_AddStringToObject(s->report, "units", s->units = decision->stack.units);
     s->done++;
     qb__progress(s->env, "sweep", s->done, s->plan.count);
+    if (report) *report = job->report_text; /* printed again with the value of the sweep */
 out:
     return status;
 }

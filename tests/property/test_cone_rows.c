@@ -54,10 +54,10 @@ static void check_slab(const qb_geometry *geometry, const qb_grid *grid, const q
     double low, high, last = (double)geometry->rows;
     brute_force(geometry, grid, matrices, z0, z1, &low, &high);
     qb__rows rows = rows_of(geometry, grid, matrices, z0, z1);
-    /* All rows that bilinear interpolation reads are there ... */
+    /* All rows that bilinear interpolation reads are there. */
     for (double row = fmax(0, floor(low)); row <= fmin(last - 1, floor(high) + 1); row++)
         assert_true(row >= (double)rows.first && row < (double)rows.end);
-    /* ... and hardly any others. */
+    /* At most one more row on each side. */
     assert_true(rows.first <= rows.end && rows.end <= geometry->rows);
     if (rows.first < rows.end) {
         assert_true((double)rows.first >= fmax(0, floor(low) - 1));

@@ -68,7 +68,7 @@ typedef struct pixels {
     /* rows above, here, below; IN_TIME: the row in the view before, this view, the view after */
     GLOBAL const raw_number *row[3];
     ulong field[3]; /* index at which the fields of each row begin */
-    int beyond;     /* which row lies beyond the detector; -1: none */
+    int beyond;     /* index in row[] of the row that is not on the detector; -1: both are */
     GLOBAL const float *dark, *gain;
 } pixels;
 

@@ -60,7 +60,7 @@ static uint64_t key_of(const qb_tool_filtered *f, const qb__fbp *fbp, const qb__
     return qb__hash(fbp->roll.map, fbp->roll.maps * sizeof *fbp->roll.map, key);
 }
 
-/* Is the memory there already? To get it anew from the system takes longer than to filter. */
+/* True if the memory of the job before fits. New memory from the system would take longer than filtering. */
 static bool has_room(const qb_tool_filtered *f, size_t count, size_t bytes, size_t last) {
     return f->count == count && f->chunks[0].bytes == (count > 1 ? bytes : last) && f->chunks[count - 1].bytes == last;
 }

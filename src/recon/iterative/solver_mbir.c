@@ -28,8 +28,8 @@
 /* Flags of an operation, the same as in kernels/vectors/prior.cl. */
 enum { HOLES = 4, CURVES = 64 };
 /* Number of passes before subsets are merged, at least. With fewer than 16 views in a subset, the momentum enlarges the
- * cycle after some 32 steps; it is dropped before the third pass. Such subsets are merged after it in any case, because
- * the minimum with each of them is another where few views leave much to the prior. */
+ * cycle after some 32 steps; it is dropped before the third pass. Such small subsets are
+ * always merged after that pass: a few views leave much to the prior, so that each subset has another minimum. */
 enum { FULL_PASSES = 3, FEW_VIEWS = 16, MANY_STEPS = 32 };
 /* A pass changes the voxels by its steps together, and its steps cancel in a cycle. Subsets are merged when more cancels
  * than twice the change, or than the change if that hardly falls (to more than 0.9 of the last pass's). The distance

@@ -101,7 +101,7 @@ static double equits_of_levels(const qb__mbir *m) {
     return sum;
 }
 
-/* Line integrals are uploaded twice, filtered and unfiltered. */
+/* Line integrals are uploaded twice: for the start, which the device filters, and for the descent. */
 static double seconds(void *state, const qb__cut *cut) {
     const on_device *gpu = state;
     const qb__mbir *m = gpu->descent.m;

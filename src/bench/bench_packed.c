@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* nftw */
 /* qb bench io: writing and reading compressed volumes, compared with the codec alone on the same chunks and number of
- * threads. Codec and files take turns, and the median of the ratios counts, so that a busy computer slows both. */
+ * threads. Codec and files take turns, and the median of the ratios counts, so that a busy computer slows both; the
+ * ratios of processor time do not contain the disk. */
 #include "bench/bench_packed.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -16,6 +20,7 @@
 #include "base/status.h"
 #include "io/codec/codec.h"
 #include "io/layer/gather.h"
+#include "io/publish/paths.h"
 #include "io/zarr/zarr.h"
 #include "quickbeam/io.h"
 
@@ -49,6 +54,8 @@ typedef struct alone {
     size_t *length, most;
     char *room; /* [worker] */
     size_t each;
+    const char *path; /* of the file of packed data */
+    int fd;
 } alone;
 
 static qb_status pack_one(void *context, size_t piece, size_t worker) {
@@ -72,18 +79,53 @@ static qb_status unpack_one(void *context, size_t piece, size_t worker) {
     return status;
 }
 
+static qb_status store_one(void *context, size_t piece, size_t worker) {
+    const alone *a = context;
+    uint64_t at = 0;
+    (void)worker;
+    for (size_t i = 0; i < piece; i++) at += a->length[i];
+    return qb__pwrite_all(a->fd, a->path, a->packed + piece * a->most, a->length[piece], at);
+}
+
+/* Write the packed data into a plain file until it is on the disk: what the storage alone does. */
+static qb_status store_all(alone *a, size_t chunks, size_t threads) {
+    a->fd = open(a->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (a->fd < 0) return qb__fail_errno(errno, "creating", a->path);
+    qb_status status = qb__share(threads, chunks, store_one, a);
+    if (status == QB_OK && fsync(a->fd) != 0) status = qb__fail_errno(errno, "writing", a->path);
+    close(a->fd);
+    unlink(a->path);
+    return status;
+}
+
+enum { PACK, UNPACK, STORE, TASKS, WALL = 0, CPU };
+
+/* Starts a measurement of wall and processor time, or ends it. */
+static void start(double seconds[2]) {
+    seconds[WALL] = -qb__now();
+    seconds[CPU] = -qb__now_process();
+}
+
+static void stop(double seconds[2]) {
+    seconds[WALL] += qb__now();
+    seconds[CPU] += qb__now_process();
+}
+
 /* Seconds of packing and unpacking once, into new memory, as for files. */
-static qb_status time_once(alone *a, size_t chunks, size_t threads, double seconds[2], double *ratio) {
+static qb_status time_once(alone *a, size_t chunks, size_t threads, double seconds[TASKS][2], double *ratio) {
     double packed = 0;
     qb_status status;
-    const double from = qb__now();
+    start(seconds[PACK]);
     QB__TRY(qb__alloc(chunks, a->most, &a->packed));
     QB__TRY(qb__share(threads, chunks, pack_one, a));
-    const double then = qb__now();
+    stop(seconds[PACK]);
+    start(seconds[UNPACK]);
     QB__TRY(qb__alloc(chunks, a->each, &a->out));
     QB__TRY(qb__share(threads, chunks, unpack_one, a));
-    seconds[0] = then - from;
-    seconds[1] = qb__now() - then;
+    stop(seconds[UNPACK]);
+    start(seconds[STORE]);
+    QB__TRY(store_all(a, chunks, threads));
+    stop(seconds[STORE]);
     for (size_t i = 0; i < chunks; i++) packed += (double)a->length[i];
     *ratio = (double)(chunks * a->each) / packed;
 out:
@@ -109,16 +151,21 @@ static double packed_share(const packing *how, const qb_array *volume) {
     return all / (double)qb_array_count(volume);
 }
 
-static qb_status time_alone(const packing *how, const qb_array *volume, double seconds[2], double *ratio) {
+static qb_status time_alone(const packing *how, const char *path, const qb_array *volume, double seconds[TASKS][2],
+                            double *ratio) {
     const size_t chunks = qb_array_count(volume) / how->numbers, threads = qb__share_threads();
-    alone a = {.how = how, .values = volume->data, .each = how->numbers * sizeof(float)};
+    alone a = {.how = how, .values = volume->data, .each = how->numbers * sizeof(float), .path = path};
     qb_status status;
     a.most = qb__codec_most(how->codec, a.each);
     QB__TRY(qb__alloc(chunks, sizeof *a.length, &a.length));
     QB__TRY(qb__alloc(threads, a.each, &a.room));
     QB__TRY(time_once(&a, chunks, threads, seconds, ratio));
-    for (int i = 0; i < 2; i++) seconds[i] *= (double)qb_array_count(volume) / (double)(chunks * how->numbers);
-    seconds[0] *= packed_share(how, volume); /* reading takes the first level alone */
+    const double rest = (double)qb_array_count(volume) / (double)(chunks * how->numbers);
+    for (int clock = WALL; clock <= CPU; clock++) {
+        seconds[PACK][clock] *= rest * packed_share(how, volume);
+        seconds[STORE][clock] *= rest * packed_share(how, volume);
+        seconds[UNPACK][clock] *= rest; /* reading takes the first level alone */
+    }
 out:
     qb__free(a.length);
     qb__free(a.room);
@@ -136,7 +183,7 @@ static void remove_output(const char *path) {
     nftw(path, remove_one, OPEN, FTW_DEPTH | FTW_PHYS);
 }
 
-static qb_status time_files(const packing *how, const char *path, const qb_array *volume, double seconds[2]) {
+static qb_status time_files(const packing *how, const char *path, const qb_array *volume, double seconds[2][2]) {
     const qb_stack stack = {.dtype = QB_F32,
                             .shape = {volume->shape[0], volume->shape[1], volume->shape[2]},
                             .units = "1/mm",
@@ -145,7 +192,7 @@ static qb_status time_files(const packing *how, const char *path, const qb_array
     qb_array back = {0};
     qb_writer *writer;
     qb_status status;
-    const double from = qb__now();
+    start(seconds[PACK]);
     QB__TRY(qb_writer_create(path, &stack, &writer));
     status = qb_writer_write(writer, 0, volume->shape[0], volume->data);
     if (status == QB_OK)
@@ -153,10 +200,10 @@ static qb_status time_files(const packing *how, const char *path, const qb_array
     else
         qb_writer_abort(writer);
     if (status != QB_OK) goto out;
-    const double then = qb__now();
+    stop(seconds[PACK]);
+    start(seconds[UNPACK]);
     QB__TRY(qb_array_load(path, NULL, &back, NULL));
-    seconds[0] = then - from;
-    seconds[1] = qb__now() - then;
+    stop(seconds[UNPACK]);
     if (memcmp(back.data, volume->data, qb_array_count(volume) * sizeof(float)) != 0)
         status = qb__fail(QB_INTERNAL, "%s did not come back as written", path);
     remove_output(path);
@@ -167,36 +214,41 @@ out:
 
 /* Of all rounds, each of writing and reading. */
 typedef struct rounds {
-    double files[2][ROUNDS], codec[2][ROUNDS], share[2][ROUNDS];
+    double files[2][ROUNDS], codec[2][ROUNDS], share[2][2][ROUNDS], slower[ROUNDS];
 } rounds;
 
 static qb_status time_rounds(const packing *how, const char *path, const qb_array *volume, rounds *all, double *ratio) {
     qb_status status = QB_OK;
     for (int round = 0; round < ROUNDS && status == QB_OK; round++) {
-        double codec[2], files[2];
-        status = time_alone(how, volume, codec, ratio);
+        double codec[TASKS][2], files[2][2];
+        status = time_alone(how, path, volume, codec, ratio);
         if (status == QB_OK) status = time_files(how, path, volume, files);
         for (int i = 0; i < 2 && status == QB_OK; i++) {
-            all->codec[i][round] = codec[i];
-            all->files[i][round] = files[i];
-            all->share[i][round] = codec[i] / files[i];
+            all->codec[i][round] = codec[i][WALL];
+            all->files[i][round] = files[i][WALL];
+            for (int clock = WALL; clock <= CPU; clock++)
+                all->share[i][clock][round] = codec[i][clock] / files[i][clock];
         }
+        all->slower[round] = fmax(codec[PACK][WALL], codec[STORE][WALL]) / files[PACK][WALL];
     }
     return status;
 }
 
 static void add_row(cJSON *result, const packing *how, double gigabytes, rounds *all, double ratio) {
-    static const char *const names[2][3] = {
-        {"write_gigabytes_per_second", "codec_packs_gigabytes_per_second", "write_share_of_codec"},
-        {"read_gigabytes_per_second", "codec_unpacks_gigabytes_per_second", "read_share_of_codec"}};
+    static const char *const names[2][4] = {{"write_gigabytes_per_second", "codec_packs_gigabytes_per_second",
+                                             "write_share_of_codec", "write_share_of_codec_cpu"},
+                                            {"read_gigabytes_per_second", "codec_unpacks_gigabytes_per_second",
+                                             "read_share_of_codec", "read_share_of_codec_cpu"}};
     char name[32];
     snprintf(name, sizeof name, "%s_%s", how->container, how->compress);
     cJSON *row = cJSON_AddObjectToObject(result, name);
     for (int i = 0; i < 2; i++) {
         cJSON_AddNumberToObject(row, names[i][0], gigabytes / qb__median(all->files[i], ROUNDS));
         cJSON_AddNumberToObject(row, names[i][1], gigabytes / qb__median(all->codec[i], ROUNDS));
-        cJSON_AddNumberToObject(row, names[i][2], qb__median(all->share[i], ROUNDS));
+        for (int clock = WALL; clock <= CPU; clock++)
+            cJSON_AddNumberToObject(row, names[i][2 + clock], qb__median(all->share[i][clock], ROUNDS));
     }
+    cJSON_AddNumberToObject(row, "write_share_of_codec_or_disk", qb__median(all->slower, ROUNDS));
     cJSON_AddNumberToObject(row, "compression", ratio);
 }
 

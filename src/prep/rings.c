@@ -189,18 +189,17 @@ static void close_rings(rings *r, int threads) {
     qb__free(r->sinograms);
 }
 
-/* For --rings auto the text also says how many rows have each kind. */
+/* The text also says how many rows have each kind. */
 static void describe(const rings *r, const strength *s, char *note, size_t size) {
-    const bool tells = r->how.parts & QB__RINGS_SURE;
     bool any = false;
     snprintf(note, size, "%s: stripes of %.2g rms, at most %.2g", r->how.name,
              sqrt(s->squares / fmax(1, s->pixels - s->lost)), s->largest);
-    for (size_t k = 0; tells && k < KINDS; k++) {
+    for (size_t k = 0; k < KINDS; k++) {
         const size_t used = strlen(note);
         if (s->of[k] > 0) snprintf(note + used, size - used, "%s %s in %.0f", any ? "," : ";", kinds[k].name, s->of[k]);
         any = any || s->of[k] > 0;
     }
-    if (tells && !any) snprintf(note, size, "%s: none found in %.0f rows", r->how.name, s->rows);
+    if (!any) snprintf(note, size, "%s: none found in %.0f rows", r->how.name, s->rows);
     if (any) snprintf(note + strlen(note), size - strlen(note), " of %.0f rows", s->rows);
     if (s->lost > 0)
         snprintf(note + strlen(note), size - strlen(note), "; %.0f of %.0f pixels are unusable", s->lost, s->pixels);

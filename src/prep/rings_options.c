@@ -9,6 +9,8 @@
 
 #define METHODS "keep, auto, sort, wavelet, titarenko, raven, double-flat, fit, large, dead or all"
 
+enum { ALL = QB__RINGS_DEAD | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_WAVELET };
+
 static const qb__rings_how methods[] = {
     {"keep", 0, 3, 61, 15, NULL},
     {"sort", QB__RINGS_NARROW | QB__RINGS_SORT, 3, 61, 15, NULL},
@@ -19,8 +21,8 @@ static const qb__rings_how methods[] = {
     {"fit", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_fit},
     {"large", QB__RINGS_NARROW | QB__RINGS_LARGE, 3, 61, 15, NULL},
     {"dead", QB__RINGS_DEAD, 3, 61, 15, NULL},
-    {"all", QB__RINGS_DEAD | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_WAVELET, 3, 61, 15, NULL},
-    {"auto", QB__RINGS_DEAD | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_WAVELET | QB__RINGS_SURE, 3, 61, 15, NULL},
+    {"all", ALL, 3, 61, 15, NULL},
+    {"auto", ALL, 3, 61, 15, NULL},
 };
 
 /* KEY=NUMBER at `from`, up to a comma or the end. */

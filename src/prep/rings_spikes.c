@@ -19,12 +19,16 @@
 
 enum {
     SWEEPS = 24 /* largest number of sweeps */,
-    SURE_PART = 30 /* stripes in 1 of SURE_PART columns are sure */,
+    MOST_ALIKE = 3 /* stripes side by side with the same sign in a row that has many */,
+    SURE_PART = 50 /* a row with sure stripes in 1 of SURE_PART columns has many */,
     FITS = 12,
     WORKS = 11
 };
-static const double ERRORS = 3;        /* standard errors that a stripe must exceed */
-static const double SURE_ERRORS = 16;  /* a stripe that cannot be random */
+static const double ERRORS = 3; /* standard errors that a stripe must exceed */
+/* a stripe that is kept at last exceeds this many standard errors of its height and of second differences, and this
+ * multiple of the least height that structure allows */
+static const double SURE_ERRORS = 4.5, SURE_KINKS = 1.4, SURE_STRUCTURE = 2;
+static const double AMONG_MANY = 0.5;  /* part of these limits where a row has many stripes */
 static const double KINK_ERRORS = 2.5; /* noise allowed for each of the three distances, in standard errors */
 static const double ALIKE = 0.5;       /* smallest value of each of the three distances, relative to the height */
 static const double STRUCTURE = 0.1;   /* a stripe must exceed this part of the object's mean second difference */
@@ -170,20 +174,37 @@ static bool shows_the_object(qb__rings_row *row, size_t c, double height) {
     return !apart;
 }
 
-/* A few weak ones among many columns may be random. Columns side by side with the same sign may be the edge of something
- * round about the axis. The outermost columns have no neighbours on one side. */
-static bool is_sure(const spikes *s) {
-    size_t count = 0;
-    for (size_t c = 2; c + 2 < s->n; c++) {
-        const double height = s->found[c];
-        if (height == 0 || height * s->found[c - 1] > 0) continue;
-        count++;
-        if (height * s->found[c + 1] <= 0 && fabs(height) > SURE_ERRORS * s->height_errors[c]) return true;
-    }
-    return count * SURE_PART >= s->n;
+/* True if neither noise nor the object explains the height at c, by `part` of the limits. */
+static bool stands_out(const spikes *s, const double *errors, double part, size_t c) {
+    const double size = fabs(s->found[c]) / part;
+    return size > SURE_ERRORS * errors[c] && size > SURE_KINKS * error_around(s, c) &&
+           size > SURE_STRUCTURE * s->least[c];
 }
 
-void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
+/* sure[c]: the heights that stand out; returns how many. More than `alike` columns side by side with the same sign are
+ * the edge of something round about the axis. */
+static size_t pick(const spikes *s, const double *errors, double part, size_t alike, double *sure) {
+    size_t count = 0;
+    for (size_t c = 0, end; c < s->n; c = end) {
+        for (end = c + 1; end < s->n && s->found[end] * s->found[c] > 0;) end++;
+        for (size_t k = c; k < end; k++) {
+            const bool stays = s->found[k] != 0 && end - c <= alike && stands_out(s, errors, part, k);
+            sure[k] = stays ? s->found[k] : 0;
+            count += stays;
+        }
+    }
+    return count;
+}
+
+/* Drops what may be no stripe. A row that has many sure ones has weaker ones, too. */
+static void drop_doubtful(const qb__rings_row *row, spikes *s) {
+    double *errors = s->ground; /* of the height at a column, as a median over 9 columns */
+    qb__rings_ground(row->measured[QB__RINGS_HEIGHT_ERROR], s->n, errors);
+    if (pick(s, errors, 1, 1, s->scratch) * SURE_PART >= s->n) pick(s, errors, AMONG_MANY, MOST_ALIKE, s->scratch);
+    memcpy(s->found, s->scratch, s->n * sizeof *s->found);
+}
+
+void qb__rings_spikes(qb__rings_row *row) {
     const size_t n = row->columns;
     double *w = row->work;
     if (row->windows < 4 || n < 16) return;
@@ -198,7 +219,7 @@ void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
         const bool pairs = add_pairs(&s);
         if (!found && !pairs) break;
     }
-    if ((how->parts & QB__RINGS_SURE) && !is_sure(&s)) return;
+    drop_doubtful(row, &s);
     for (size_t c = 0; c < n; c++) {
         if (s.found[c] == 0 || !shows_the_object(row, c, s.found[c])) continue;
         row->stripe[c] += s.found[c];

@@ -17,6 +17,7 @@ static const double ALIKE = 0.7;
 static const double SMOOTH = 0.35;
 static const double CLEARLY = 1.2; /* required ratio of improvements */
 static const double NOISE = 2;     /* standard errors that each may deviate */
+static const double CERTAIN = 0.4; /* largest standard error of each, relative to the height */
 
 typedef struct steps {
     size_t n;
@@ -58,7 +59,8 @@ static bool is_stripe(const steps *s, size_t first, size_t end, double height) {
     const size_t at[4] = {first - 1, first, end - 1, end};
     for (int i = 0; i < 4; i++) {
         const double shown = (i % 3 == 0 ? sign : -sign) * s->left[at[i]];
-        if (shown + NOISE * s->kink_errors[at[i]] < ALIKE * fabs(height) || shown <= 0) return false;
+        const double error = s->kink_errors[at[i]];
+        if (shown + NOISE * error < ALIKE * fabs(height) || shown <= 0 || error > CERTAIN * fabs(height)) return false;
     }
     if (!is_step(s, first) || !is_step(s, end)) return false;
     if (!is_smooth(s, first - 2, height) || !is_smooth(s, end + 1, height)) return false;

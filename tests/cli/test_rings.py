@@ -138,7 +138,39 @@ def test_gains_of_single_columns_on_a_foam(tmp_path, method, most):
     assert 0.03 < before and after < most and after <= before
 
 
-@pytest.mark.parametrize("method", ["sort", "wavelet", "titarenko", "raven", "double-flat", "fit", "large", "dead", "all", "auto"])
+METHODS = ["sort", "wavelet", "titarenko", "raven", "double-flat", "fit", "large", "dead", "all", "auto"]
+
+
+def faults_of_all_strengths(lines):
+    """Each kind from far below the noise to far above it, in line integrals with no noise, some and much: (name, faulty, without the fault)."""
+    views, columns = lines.shape
+    part = np.zeros((views, 1))
+    part[views // 3:views // 2] = 1
+    for noise in (0, 0.01, 0.05):
+        random = np.random.default_rng(4)
+        clean = lines + noise * random.normal(size=lines.shape)
+        for strength in (0.003, 0.01, 0.03, 0.1, 0.3):
+            for kind, over_views in (("narrow", 1), ("drifting", np.linspace(0, 1, views)[:, None]), ("partial", part), ("wide", 1)):
+                where = np.zeros(columns)
+                for at in random.choice(np.arange(10, columns - 25, 14), 5, False):
+                    where[at:at + (8 if kind == "wide" else 1)] = random.choice([-1, 1])
+                yield f"{kind} {strength} in noise of {noise}", clean + strength * over_views * where, clean
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_method_is_worse_than_none(tmp_path, foam, method):
+    names, faulty, clean = zip(*faults_of_all_strengths(foam))
+    lines = np.stack([*faulty, *clean[::20]], 1).astype(np.float32)
+    write_scan(tmp_path / "s.h5", lines, np.arange(len(foam)) * 180 / len(foam), pixel=1.0, quantity="line_integral")
+    before, after = (reconstruct(tmp_path, FBP, "s.h5", "--rings", m) for m in ("keep", method))
+    for i, name in enumerate(names):
+        truth = before[len(names) + i // 20]
+        left = np.sqrt(energy(after[i] - truth) / energy(before[i] - truth))
+        assert left < 1.01, (name, left)
+    assert difference(after[len(names):], before[len(names):]) < 1e-3
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_an_object_without_stripes_stays(tmp_path, foam, method):
     """A foam; concentric shells, whose edges are stripes of the object itself, without noise and with it."""
     truth = lines_reconstructed(tmp_path, foam)

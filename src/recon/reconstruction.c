@@ -18,6 +18,7 @@
 #include "job/content.h"
 #include "job/grey_levels.h"
 #include "planner/storage.h"
+#include "recon/plane.h"
 #include "recon/reconstruction.h"
 #include "recon/reconstruction_parts.h"
 
@@ -379,6 +380,8 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
 out:
     return status;
 }
+
+void qb_tool_job_is_checked(qb_job *job) { ((qb__reconstruction *)job)->silent = true; }
 
 static qb_status run(qb_job *job, const qb_env *env) {
     qb__reconstruction *r = (qb__reconstruction *)job;

@@ -154,8 +154,13 @@ static bool same_bits(trial *t, rng *r) {
     lanes += v->head.step * (unsigned)rng_below(r, (v->head.most - lanes) / v->head.step + 1);
     size_t tiles_x = (t->x1 - t->x0 - 1) / v->tile + 1, tiles_y = (t->y1 - t->y0 - 1) / v->tile + 1;
     size_t x0 = t->x0 + v->tile * rng_below(r, tiles_x), y0 = t->y0 + v->tile * rng_below(r, tiles_y);
-    size_t x1 = x0 + 1 + rng_below(r, qb__smaller(v->tile, t->x1 - x0));
-    size_t y1 = y0 + 1 + rng_below(r, qb__smaller(v->tile, t->y1 - y0));
+    if (v->head.most > 1) {
+        x0 += rng_below(r, qb__smaller(v->tile, t->x1 - x0));
+        y0 += rng_below(r, qb__smaller(v->tile, t->y1 - y0));
+    }
+    const uint64_t line = rng_below(r, 4); /* planes across the slices are one pixel wide */
+    size_t x1 = x0 + 1 + (line == 0 ? 0 : rng_below(r, qb__smaller(v->tile, t->x1 - x0)));
+    size_t y1 = y0 + 1 + (line == 1 ? 0 : rng_below(r, qb__smaller(v->tile, t->y1 - y0)));
 
     guarded packed = guarded_new(v->view_bytes(&t->scan.problem, lanes) * t->scan.problem.views);
     guarded out = guarded_new(t->out.bytes);

@@ -13,6 +13,9 @@
 #define transpose qb__transpose_16x16
 /* Sums of 128 lanes take twice the memory: a smaller tile stays in L2. */
 #define TILE_PIXELS 32
+/* Views are added in pairs: the bits would depend on which views a pixel's neighbours see, if one of a pair were left
+ * out. */
+#define SKIPPED_VIEWS 2
 #include "bp_parallel_lanes.h"
 
 enum { MOST_VECTORS = 4 };

@@ -61,8 +61,13 @@ qb_status qb_tool_fdk_plane(qb_scan *scan, const qb_geometry *geometry, const qb
     qb_job *job = NULL;
     qb_status status = qb__params_view(qb_fdk_params, options, &whole);
     whole.region = whole.slices = whole.kernel = NULL;
-    const qb__request request = {
-        .scan = scan, .more = &more, .prep = prep, .options = &whole, .output = &output, .command = "qb view"};
+    const qb__request request = {.scan = scan,
+                                 .more = &more,
+                                 .prep = prep,
+                                 .options = &whole,
+                                 .output = &output,
+                                 .command = "qb view",
+                                 .silent = true};
     if (status == QB_OK) status = qb__reconstruction_plan(&of_plane, &request, env, &job);
     if (status == QB_OK) status = qb_job_run(job, env, NULL);
     qb_job_destroy(job);

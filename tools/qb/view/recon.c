@@ -208,6 +208,7 @@ static void init(view_recon *r, cli *c) {
     r->output = c->options.output.output ? c->options.output.output : "volume.h5";
     pthread_mutex_init(&r->lock, NULL);
     pthread_mutex_init(&r->sharp.lock, NULL);
+    pthread_mutex_init(&r->lock_checked, NULL);
     view_planes_init(&r->planes);
     view_job_init(&r->job);
 }
@@ -230,7 +231,8 @@ qb_status view_recon_open_live(cli *c, bool cone, struct view_live *live, view_r
     c->env.log = NULL;
     if (status == QB_OK) status = plan_whole(r);
     c->env = env;
-    return status == QB_OK ? view_device_open(r) : status;
+    if (status == QB_OK) status = view_device_open(r);
+    return status == QB_OK && !r->cone ? view_filtered_open(r) : status;
 }
 
 qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) {
@@ -261,6 +263,7 @@ void view_recon_close(view_recon *r) {
     view_planes_clear(&r->planes);
     pthread_mutex_destroy(&r->lock);
     pthread_mutex_destroy(&r->sharp.lock);
+    pthread_mutex_destroy(&r->lock_checked);
     qb_scan_close(r->rough);
     qb_scan_close(r->scan);
     free(r->about);

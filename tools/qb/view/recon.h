@@ -56,10 +56,11 @@ typedef struct view_job {
     char words[400];        /* how the command ended */
 } view_job;
 
-/* Filtered rows of the planes along z, of one level. */
+/* What jobs of one level leave for later ones. */
 typedef struct view_filtered {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* held by the job that uses `rows` */
     struct qb_tool_filtered *rows;
+    char checked[320]; /* numbers that a job has checked; recon.lock_checked protects it */
 } view_filtered;
 
 struct view_live;
@@ -77,7 +78,8 @@ typedef struct view_recon {
     const char *output; /* output file of the command */
     view_planes planes;
     view_kept kept;
-    view_filtered filtered[2];  /* [view_level] */
+    view_filtered filtered[2]; /* [view_level] */
+    pthread_mutex_t lock_checked;
     struct view_device *device; /* state of recon_device.c; NULL: all planes come from jobs of their own */
     view_progress sharp;
     view_job job;
@@ -140,11 +142,12 @@ qb_scan *view_kept_take(view_recon *recon, const view_changes *changes);
 void view_kept_release(view_recon *recon);
 bool view_kept_ready(view_recon *recon, const view_changes *changes);
 
-/* recon_filtered.c: rows that are filtered once for all planes of parallel beams along z. */
+/* recon_filtered.c: the scan is checked once for all planes, and rows are filtered once for all planes of parallel beams
+ * along z. */
 qb_status view_filtered_open(view_recon *recon);
 void view_filtered_close(view_recon *recon);
 /* Runs the job of a plane; `kept`: it reads the kept line integrals. */
-qb_status view_filtered_run(const view_recon *recon, view_level level, const view_changes *changes, bool kept,
+qb_status view_filtered_run(view_recon *recon, view_level level, const view_changes *changes, bool kept, bool along_z,
                             qb_job *job, const qb_env *env);
 
 /* recon_job.c */

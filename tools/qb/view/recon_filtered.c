@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Filtered rows of planes along z: they stay in memory, so that a slider that changes no filtering, such as the axis or
- * the crosshair, needs back-projection alone. */
+/* What planes have in common: the scan is checked once, and filtered rows of planes along z stay in memory, so that a
+ * slider that changes no filtering, such as the axis or the crosshair, needs back-projection alone. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "live.h"
 #include "recon.h"
 #include "recon/fbp/fbp_filtered.h"
+#include "recon/plane.h"
 
 qb_status view_filtered_open(view_recon *r) {
     const size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
@@ -27,22 +30,44 @@ void view_filtered_close(view_recon *r) {
     }
 }
 
-/* Says which numbers a job reads: the kept line integrals, or the scan with this preparation. */
-static void name_rows(const view_recon *r, const view_changes *changes, bool kept, char *name, size_t size) {
+/* Says which numbers a job reads: the line integrals of a running scan, the kept ones, or the scan with this
+ * preparation. */
+static void name_numbers(const view_changes *changes, unsigned long times, char *name, size_t size) {
     char key[256];
     const view_changes some = view_changes_of_preparation(changes);
     view_changes_key(&some, key, sizeof key);
-    snprintf(name, size, "%zu %s", kept ? r->kept.times : 0, key);
+    snprintf(name, size, "%lu %s", times, key);
 }
 
-qb_status view_filtered_run(const view_recon *r, view_level level, const view_changes *changes, bool kept, qb_job *job,
-                            const qb_env *env) {
-    view_filtered *f = (view_filtered *)&r->filtered[level];
+static bool is_checked(view_recon *r, const view_filtered *f, const char *name) {
+    pthread_mutex_lock(&r->lock_checked);
+    const bool checked = strcmp(f->checked, name) == 0;
+    pthread_mutex_unlock(&r->lock_checked);
+    return checked;
+}
+
+/* Runs a job. The first one with this preparation checks the scan. */
+static qb_status run(view_recon *r, view_filtered *f, const view_changes *changes, qb_job *job, const qb_env *env) {
+    char name[sizeof f->checked];
+    name_numbers(changes, 0, name, sizeof name);
+    if (is_checked(r, f, name)) qb_tool_job_is_checked(job);
+    const qb_status status = qb_job_run(job, env, NULL);
+    pthread_mutex_lock(&r->lock_checked);
+    if (status == QB_OK) memcpy(f->checked, name, sizeof name);
+    pthread_mutex_unlock(&r->lock_checked);
+    return status;
+}
+
+qb_status view_filtered_run(view_recon *r, view_level level, const view_changes *changes, bool kept, bool along_z,
+                            qb_job *job, const qb_env *env) {
+    view_filtered *f = &r->filtered[level];
     char name[320];
-    if (r->live || !f->rows || pthread_mutex_trylock(&f->lock) != 0) return qb_job_run(job, env, NULL);
-    name_rows(r, changes, kept, name, sizeof name);
+    if (!along_z || !f->rows || pthread_mutex_trylock(&f->lock) != 0) return run(r, f, changes, job, env);
+    /* Views that come after this moment have another number. */
+    const unsigned long times = r->live ? view_live_version(r->live) : kept ? r->kept.times : 0;
+    name_numbers(changes, times, name, sizeof name);
     qb_status status = qb_tool_filtered_use(f->rows, name, job);
-    if (status == QB_OK) status = qb_job_run(job, env, NULL);
+    if (status == QB_OK) status = run(r, f, changes, job, env);
     pthread_mutex_unlock(&f->lock);
     return status;
 }

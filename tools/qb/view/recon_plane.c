@@ -11,7 +11,7 @@
 
 /* What one job makes: the voxels first to first + n - 1 of the grid, along x, y, z. */
 typedef struct part {
-    const view_recon *r;
+    view_recon *r;
     const view_grid *grid;
     size_t first[3], n[3];
     qb_scan *scan;       /* scan that the job reads */
@@ -36,6 +36,8 @@ static void set(qb_numbers *numbers, int count, const double *values) {
     numbers->count = count;
     for (int i = 0; i < count; i++) numbers->value[i] = values[i];
 }
+
+static view_level level_of(const part *p) { return p->whole ? VIEW_WHOLE : VIEW_ROUGH; }
 
 /* Position of the middle of a part along an axis, in mm. */
 static double middle_of(const part *p, int i) {
@@ -101,10 +103,7 @@ static qb_status run_fbp(const part *p, view_options_of *made, const qb_output_o
     if (status == QB_OK && p->whole) status = qb_params_set(qb_fbp_params, fbp, "region", region);
     if (status == QB_OK && p->kept) status = view_recon_aim(p->real, fbp);
     if (status == QB_OK) status = qb_fbp_plan(p->scan, p->kept ? NULL : &made->prep, fbp, output, "qb view", env, &job);
-    if (status == QB_OK && p->n[2] > 1)
-        status = view_filtered_run(p->r, p->whole ? VIEW_WHOLE : VIEW_ROUGH, p->changes, p->kept, job, env);
-    else if (status == QB_OK)
-        status = qb_job_run(job, env, NULL);
+    if (status == QB_OK) status = view_filtered_run(p->r, level_of(p), p->changes, p->kept, p->n[2] > 1, job, env);
     qb_job_destroy(job);
     return status;
 }
@@ -122,7 +121,7 @@ static qb_status run_volume(const part *p, const qb_geometry *geometry, view_opt
     if (p->whole) status = qb_params_set(qb_fdk_params, &made->fdk, "kernel", p->r->kernel);
     if (status == QB_OK && p->whole) status = qb_params_set(qb_fdk_params, &made->fdk, "region", region);
     if (status == QB_OK) status = qb_fdk_plan(p->scan, geometry, prep, &made->fdk, output, "qb view", env, &job);
-    if (status == QB_OK) status = qb_job_run(job, env, NULL);
+    if (status == QB_OK) status = view_filtered_run(p->r, level_of(p), p->changes, p->kept, false, job, env);
     qb_job_destroy(job);
     return status;
 }

@@ -5,7 +5,7 @@
   bench/live.py --qb build/qb [--size 512 --rows 512 --views 400 --device cuda --pictures 60 --ipc]
 
 A JSON: frames a second and whether any was lost; milliseconds from a slider to the three pictures that it changes (median and 95 % of
-them): the crosshair moves, or the axis does. "server" is the same without the browser. Needs libzmq; without chromium only "server" is measured."""
+them): the crosshair moves, or the axis does. "server" is the same without the browser, with the processor time of three pictures. Needs libzmq; without chromium only "server" is measured."""
 import argparse
 import http.client
 import json
@@ -61,6 +61,12 @@ class Client:
         return body
 
 
+def processor(process):
+    """Seconds of the server's threads, of the user and of the system."""
+    words = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return [int(word) / os.sysconf("SC_CLK_TCK") for word in words[11:13]]
+
+
 def summary(seconds):
     ordered = sorted(seconds)
     return {"median_ms": round(1e3 * statistics.median(ordered), 1), "percent_95_ms": round(1e3 * ordered[int(0.95 * (len(ordered) - 1) + 0.5)], 1), "pictures": len(ordered)}
@@ -86,23 +92,24 @@ def frame_rate(client, options, process):
         time.sleep(0.02)
     while json.loads(client.get("/live"))["seen"] < last:
         time.sleep(0.01)
-    ticks = [int(word) for word in pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]]
     rate, gigabytes = (last - 1) / max(now["span"], 1e-6), options.rows * options.size * 2e-9
     return {"frames_per_second": round(rate, 1), "gigabytes_per_second": round(rate * gigabytes, 3), "lost": options.views - last,
-            "processor_seconds_per_gigabyte": {name: round(t / os.sysconf("SC_CLK_TCK") / (last * gigabytes), 2) for name, t in zip(("user", "system"), ticks)}}
+            "processor_seconds_per_gigabyte": {name: round(t / (last * gigabytes), 2) for name, t in zip(("user", "system"), processor(process))}}
 
 
-def server_pictures(client, options, moves):
+def server_pictures(client, options, moves, process):
     n, m = options.size, options.rows
     shapes, seconds = [(n, n), (m, n), (m, n)], []
     for k in range(options.pictures):
+        if k == 2:
+            spent = sum(processor(process))
         begin = time.perf_counter()
         for axis, (lines, points) in enumerate(shapes):
             index = (m, n, n)[axis] // 2 + (k % 9 if moves == "crosshair" else 0)
             more = f"&center={n / 2 - 0.5 + 0.01 * k}" if moves == "axis" else ""
             client.get(f"/plane?axis={axis}&index={index % (m, n, n)[axis]}&first=0,0&count={lines},{points}&step=1{more}")
         seconds.append(time.perf_counter() - begin)
-    return summary(seconds[2:])
+    return {**summary(seconds[2:]), "processor_ms": round(1e3 * (sum(processor(process)) - spent) / len(seconds[2:]), 1)}
 
 
 def browser_pictures(page, options, moves):
@@ -143,7 +150,7 @@ def main():
         result["stream"] = frame_rate(client, options, process)
         player.join()
         if options.pictures:
-            result["server"] = {moves: server_pictures(client, options, moves) for moves in ("crosshair", "axis")}
+            result["server"] = {moves: server_pictures(client, options, moves, process) for moves in ("crosshair", "axis")}
         if CHROMIUM and options.pictures:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 page = Browser(folder, 2 * options.size + 600, 2 * options.size + 200)

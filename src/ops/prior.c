@@ -45,9 +45,10 @@ static void step(const qb__vector_job *job, size_t first, size_t end, double *su
     qb__prior_for_cpu()(&numbers, &volume, first, end, sums);
 }
 
-void qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *s, size_t count,
-                      double sums[QB__VECTOR_SUMS]) {
-    static const qb__vector_op op = {"prior.cl", "prior_step", 2, .run = step};
+double qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *s,
+                        size_t count) {
+    static const qb__vector_op op = {"prior.cl", "prior_step", 1, .run = step};
+    double sums[QB__VECTOR_SUMS];
     qb__prior_numbers all = *numbers;
     qb__vector_job job = {&op, QB__UNKNOWNS, count, .v = {s->x, s->slope, s->curve, s->toward}};
     all.data = (float)s->data;
@@ -55,4 +56,5 @@ void qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, co
     job.flags =
         (s->nonneg ? NONNEG : 0) | (s->toward ? TOWARD : 0) | (s->cost ? COST : 0) | (s->only_slopes ? SLOPES : 0);
     qb__vector_run(v, job, sums);
+    return sums[0];
 }

@@ -14,8 +14,8 @@ typedef struct qb__prior_step_of {
 } qb__prior_step_of;
 
 qb__prior_numbers qb__prior_numbers_of(const qb__icd_prior *prior, double pull);
-/* sums: the cost of prior and proximal term at x if `cost` is set, and a lower limit of the surrogate's decrease. */
-void qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *step,
-                      size_t count, double sums[QB__VECTOR_SUMS]);
+/* Returns the cost of prior and proximal term at x if `cost` is set. */
+double qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *step,
+                        size_t count);
 
 #endif

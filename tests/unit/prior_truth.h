@@ -21,9 +21,10 @@ static double between(qb__random *r, double low, double high) { return low + (hi
 
 static void throw_trial(trial *t, qb__random *r) {
     const double wide = qb__random_unit(r) < 0.5 ? 40 : 12;
-    t->n[0] = (size_t)between(r, 1, wide);
-    t->n[1] = (size_t)between(r, 1, 9);
-    t->n[2] = (size_t)between(r, 1, 7);
+    const bool long_lines = qb__random_unit(r) < 0.1;
+    t->n[0] = (size_t)(long_lines ? between(r, 230, 600) : between(r, 1, wide));
+    t->n[1] = (size_t)between(r, 1, long_lines ? 4 : 9);
+    t->n[2] = (size_t)between(r, 1, long_lines ? 3 : 7);
     t->count = t->n[0] * t->n[1] * t->n[2];
     const double p = between(r, 1, 2), sigma = exp(between(r, -8, 2));
     t->prior = (qb__icd_prior){.p = p,
@@ -97,10 +98,9 @@ static void check_slopes(const trial *t, const float *slope, const float *curve)
     }
 }
 
-/* Checks the volume after a step, and how far its cost falls. A voxel where the data have no curvature keeps its
+/* Checks the volume after a step. A voxel where the data have no curvature keeps its
  * value. */
-static void check_step(const trial *t, const float *next, bool nonneg, double fall) {
-    double sum = 0;
+static void check_step(const trial *t, const float *next, bool nonneg) {
     for (size_t i = 0; i < t->count; i++) {
         double slope, bent, scale;
         slopes_of(t, i, &slope, &bent, &scale);
@@ -109,9 +109,7 @@ static void check_step(const trial *t, const float *next, bool nonneg, double fa
         if (nonneg && want < 0) want = 0;
         if (!(t->curve[i] > 0)) want = (double)t->x[i];
         assert_close((double)next[i], want, 5e-5 * (scale / bent + fabs((double)t->x[i])));
-        sum += 0.5 * bent * (want - (double)t->x[i]) * (want - (double)t->x[i]);
     }
-    assert_close(fall, sum, 1e-3 * sum);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sixteen floats in the compiler's vector types: the same expressions, and so the same bits, for every register
- * width. */
+/* Sixteen floats, or LANES_COUNT if that is defined, in the compiler's vector types: the same expressions, and so the
+ * same bits, for every register width. */
 #ifndef QB_CPU_ICD_ICD_LANES_H
 #define QB_CPU_ICD_ICD_LANES_H
 
@@ -13,22 +13,28 @@
 /* Nothing here is called across files, so no interface depends on the register width. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-typedef float lanes __attribute__((vector_size(64)));
-typedef float lanes_anywhere __attribute__((vector_size(64), aligned(4)));
-typedef int32_t bits __attribute__((vector_size(64)));
+#ifndef LANES_COUNT
+#define LANES_COUNT 16
+#endif
+
+typedef float lanes __attribute__((vector_size(4 * LANES_COUNT)));
+typedef float lanes_anywhere __attribute__((vector_size(4 * LANES_COUNT), aligned(4)));
+typedef int32_t bits __attribute__((vector_size(4 * LANES_COUNT)));
 
 typedef float quad __attribute__((vector_size(16)));
 typedef float quad_anywhere __attribute__((vector_size(16), aligned(4)));
 
 #define LANES_INLINE static inline __attribute__((always_inline))
 
-LANES_INLINE lanes lanes_all(float v) { return (lanes){v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v}; }
+LANES_INLINE lanes lanes_all(float v) { return v - (lanes){0}; }
 
 LANES_INLINE lanes lanes_at(const float *p) { return *(const lanes *)(const void *)p; }
 
 LANES_INLINE lanes lanes_from(const float *p) { return *(const lanes_anywhere *)(const void *)p; }
 
 LANES_INLINE void lanes_put(float *p, lanes v) { *(lanes *)(void *)p = v; }
+
+LANES_INLINE void lanes_put_anywhere(float *p, lanes v) { *(lanes_anywhere *)(void *)p = v; }
 
 LANES_INLINE lanes lanes_pick(bits chosen, lanes yes, lanes no) {
     return (lanes)((chosen & (bits)yes) | (~chosen & (bits)no));
@@ -47,13 +53,13 @@ LANES_INLINE lanes lanes_least(lanes a, lanes b) { return (lanes)_mm512_min_ps((
 #elif defined(__SSE2__)
 #if defined(__AVX__)
 #define LANES_REGISTERS(call_256, call_128)                                                                            \
-    for (int i = 0; i < 16; i += 8)                                                                                    \
+    for (int i = 0; i < LANES_COUNT; i += 8)                                                                           \
     _mm256_storeu_ps((float *)&all + i,                                                                                \
                      call_256(_mm256_loadu_ps((const float *)&a + i), _mm256_loadu_ps((const float *)&b + i)))
 #define CMPLT_256(x, y) _mm256_cmp_ps(x, y, _CMP_LT_OS)
 #else
 #define LANES_REGISTERS(call_256, call_128)                                                                            \
-    for (int i = 0; i < 16; i += 4)                                                                                    \
+    for (int i = 0; i < LANES_COUNT; i += 4)                                                                           \
     _mm_storeu_ps((float *)&all + i, call_128(_mm_loadu_ps((const float *)&a + i), _mm_loadu_ps((const float *)&b + i)))
 #endif
 LANES_INLINE bits lanes_below(lanes a, lanes b) {
@@ -96,12 +102,13 @@ LANES_INLINE lanes lanes_root(lanes v) { return (lanes)_mm512_sqrt_ps((__m512)v)
 #elif defined(__SSE__)
 LANES_INLINE lanes lanes_root(lanes v) {
     lanes root;
-    for (int i = 0; i < 16; i += 4) _mm_storeu_ps((float *)&root + i, _mm_sqrt_ps(_mm_loadu_ps((const float *)&v + i)));
+    for (int i = 0; i < LANES_COUNT; i += 4)
+        _mm_storeu_ps((float *)&root + i, _mm_sqrt_ps(_mm_loadu_ps((const float *)&v + i)));
     return root;
 }
 #else
 LANES_INLINE lanes lanes_root(lanes v) {
-    for (int i = 0; i < 16; i++) v[i] = sqrtf(v[i]);
+    for (int i = 0; i < LANES_COUNT; i++) v[i] = sqrtf(v[i]);
     return v;
 }
 #endif
@@ -114,11 +121,13 @@ LANES_INLINE lanes lanes_atan(lanes v) {
     return v * (1.0f + v2 * (-0.3333314528f + v2 * (0.1999355085f + v2 * (-0.1420889944f + v2 * far))));
 }
 
+#if LANES_COUNT == 16
 LANES_INLINE float lanes_sum(lanes v) {
     float sum[4];
     for (int i = 0; i < 4; i++) sum[i] = (v[i] + v[i + 4]) + (v[i + 8] + v[i + 12]);
     return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
+#endif
 
 LANES_INLINE quad quad_at(const float *p) { return *(const quad_anywhere *)(const void *)p; }
 
@@ -126,7 +135,7 @@ LANES_INLINE void quad_put(float *p, quad v) { *(quad_anywhere *)(void *)p = v; 
 
 LANES_INLINE int lanes_any(bits v) {
     int32_t any = 0;
-    for (int i = 0; i < 16; i++) any |= v[i];
+    for (int i = 0; i < LANES_COUNT; i++) any |= v[i];
     return any != 0;
 }
 
@@ -145,8 +154,7 @@ LANES_INLINE lanes lanes_log2(lanes v) {
 /* Power of two for -120 to 120: an integer power, times the exponential series of a remainder of at most one half. */
 LANES_INLINE lanes lanes_exp2(lanes v) {
     const float round = 12582912.0f;
-    const lanes most = lanes_all(120.0f);
-    v = lanes_pick(lanes_below(v, -most), -most, lanes_pick(lanes_below(most, v), most, v));
+    v = lanes_least(lanes_all(120.0f), lanes_largest(lanes_all(-120.0f), v));
     const lanes whole = (v + round) - round;
     const lanes f = v - whole;
     const lanes series =

@@ -30,13 +30,12 @@ typedef struct qb__prior_volume {
     const float *toward; /* image toward which voxels are pulled; NULL: none */
     bool nonneg;         /* keep voxels >= 0 */
     bool only_slopes;    /* no step: slope receives the slope of the cost, curve the curvature of the prior */
-    bool cost;           /* compute sums[0] */
+    bool cost;           /* compute *cost */
 } qb__prior_volume;
 
-/* Handles voxels first <= i < end. Adds to sums[]: the cost of the prior and the pull at x; a lower bound of the
- * decrease of the surrogate. All instruction sets give the same bits. */
+/* Handles voxels first <= i < end. Adds to *cost, if wanted, the cost of the prior and the pull at x. All instruction sets give the same bits. */
 typedef void qb__prior_step(const qb__prior_numbers *numbers, const qb__prior_volume *volume, size_t first, size_t end,
-                            double sums[2]);
+                            double *cost);
 extern qb__prior_step qb__prior_scalar, qb__prior_avx2, qb__prior_avx512;
 /* The fastest variant for this CPU. */
 qb__prior_step *qb__prior_for_cpu(void);

@@ -44,7 +44,7 @@ VECTOR_KERNEL(prior_step) {
     const qb_surrogate s = surrogate_in(more);
     const float nearest = more.v[10], diagonal = more.v[11], interslice = more.v[12];
     const float edges = more.v[13], corner = more.v[14], pull = more.v[15];
-    float2 cost = FLOAT2(0.0f, 0.0f), fall = cost;
+    float2 cost = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
         VOXEL(i);
         if (!there) continue;
@@ -80,11 +80,8 @@ VECTOR_KERNEL(prior_step) {
         float next = data > 0.0f ? ADD(x, -(slope / curve)) : x;
         if (flags & NONNEG && data > 0.0f && !(next > 0.0f)) next = 0.0f;
         b[i] = next;
-        const float by = ADD(next, -x);
-        fall = add_square(fall, MUL(0.5f * curve, by), by);
     }
     gather_sum(pairs, cost, 0, partial);
-    gather_sum(pairs, fall, 1, partial);
 }
 
 /* a = x+, b = x, c = z. Sets z = x+ + s0 (x+ - x) + s1 (x+ - z) and x = x+. Sums: |x+ - x|, |x+|, (z - x+) (x+ - x). */

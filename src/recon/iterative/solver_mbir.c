@@ -121,7 +121,7 @@ typedef struct mbir {
     bool swift;    /* the last pass began with momentum */
     double cycle;  /* what canceled of the steps of a pass, relative to what the pass changed */
     /* sums over a pass */
-    double data, rest, change, size, against, fall;
+    double data, rest, change, size, against;
     qb__icd_fall costs;
 } mbir;
 
@@ -267,7 +267,6 @@ static void momentum(mbir *s) {
 static qb_status step(mbir *s, size_t i, size_t count) {
     const double share = (double)s->a->all_views / (double)views_in(s, s->a->all_subset, i, count);
     const bool first = i == 0;
-    double sums[QB__VECTOR_SUMS];
     qb_status status;
     QB__TRY(slope_of(s, views_in(s, s->a->subset, 0, i), views_in(s, s->a->subset, i, count), 0, &s->data));
     const qb__prior_step_of down = {.x = s->z,
@@ -277,9 +276,8 @@ static qb_status step(mbir *s, size_t i, size_t count) {
                                     .data = share,
                                     .nonneg = s->options->nonneg,
                                     .cost = first};
-    qb__vector_prior(s->v, &s->prior, &down, s->a->unknowns, sums);
-    if (first) s->rest = sums[0];
-    s->fall += sums[1];
+    const double rest = qb__vector_prior(s->v, &s->prior, &down, s->a->unknowns);
+    if (first) s->rest = rest;
     momentum(s);
     status = qb__vectors_status(s->v);
 out:
@@ -325,7 +323,7 @@ static size_t steps_of(const mbir *s) { return qb__ceil_div(s->a->subsets, s->me
 /* Make one pass: all views once. */
 static qb_status pass(mbir *s) {
     qb_status status = QB_OK;
-    s->data = s->rest = s->change = s->against = s->fall = 0;
+    s->data = s->rest = s->change = s->against = 0;
     s->swift = s->t > 1;
     for (size_t i = 0; i < s->a->subsets; i += s->merged) QB__TRY(step(s, i, s->merged));
     QB__TRY(qb__solve_total(s->a, &s->data));

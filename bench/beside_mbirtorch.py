@@ -4,15 +4,18 @@
 
   python3 -m pip install mbirtorch==0.2.0 h5py
   bench/beside_mbirtorch.py [--device cuda] [--size 512] [--sharpness 0 1 2] [--json FILE]
+  bench/beside_mbirtorch.py --size 128 --scan sparse --sharpness -2 -1 0 1 2
 
-A cube of voxels, as many views, rows and columns as it has of a side; source 1000 mm and detector 1500 mm away. Both take the same line
-integrals by their defaults, and the same voxels; --sharpness runs mbirtorch with each, and --qb-only runs qb alone. `seconds` of both is from an array
+A cube of voxels, as many views, rows and columns as it has of a side, or one of SCANS; source 1000 mm and detector 1500 mm away. Both take the same line
+integrals by their defaults, and the same voxels; --sharpness runs mbirtorch with each, and --qb-only runs qb alone. `fdk` is the rmse of `qb fdk` with each
+of five windows. `seconds` of both is from an array
 of line integrals in memory to the volume in memory, by recon() and by quickbeam_ct.mbir(); of the second of two calls with --warm. `process` is the whole
 command, file to file. `cpu_seconds` is what the processor worked, which another program on the machine changes little. `rmse` is to the phantom, in HU of water at 0.02/mm; `left` of qb the rms
 distance from its own volume where hardly anything moves (--converged passes; 0: not computed)."""
 import argparse
 import itertools
 import json
+import math
 import os
 import pathlib
 import resource
@@ -23,12 +26,15 @@ import tempfile
 import time
 
 WATER, SOD, SDD, WIDTH = 0.02, 1000, 1500, 256
+SCANS = {"sparse": (1 / 8, 100_000), "low-dose": (1, 2_000), "both": (1 / 8, 10_000)}  # share of pi / 2 views a column, photons
+WINDOWS = ("ramp", "shepp-logan", "cosine", "hann", "parzen")
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--size", type=int, default=64, metavar="N", help="voxels, columns, rows and views")
     parser.add_argument("--views", type=int, default=0, metavar="N", help="0: as --size")
+    parser.add_argument("--scan", choices=SCANS, help="sets --views and --photons")
     parser.add_argument("--phantom", default="shepp-logan")
     parser.add_argument("--photons", type=int, default=20000, metavar="N")
     parser.add_argument("--sharpness", type=float, nargs="*", default=[1.0], metavar="X", help="of mbirtorch")
@@ -41,6 +47,9 @@ def parse():
     parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args()
     args.views = args.views or args.size
+    if args.scan:
+        share, args.photons = SCANS[args.scan]
+        args.views = int(share * math.pi / 2 * args.size)
     args.qb = args.qb or shutil.which("qb") or str(pathlib.Path(__file__).resolve().parents[1] / "build" / "qb")
     return args
 
@@ -77,6 +86,15 @@ def by_arrays(args, lines):
     angles = numpy.linspace(0, 2 * numpy.pi, args.views, endpoint=False)
     return timed(lambda: quickbeam_ct.mbir(lines, angles, SDD / SOD * WIDTH / args.size, sod=SOD, sdd=SDD, quantity="line_integral", device=args.device,
                                            threads=args.threads), args.warm)
+
+
+def by_fdk(args, folder, truth):
+    import numpy
+    rmse = {}
+    for window in WINDOWS:
+        run(args.qb, "fdk", folder / "scan.h5", "--sod", SOD, "--sdd", SDD, "--filter", window, "--threads", args.threads, "-q", "-o", folder / "fdk.npy")
+        rmse[window] = hu(numpy.load(folder / "fdk.npy"), truth)
+    return rmse
 
 
 def by_qb(args, folder, truth):
@@ -134,8 +152,8 @@ def main():
             f"{args.size},{args.size}", "--views", args.views, "--photons", args.photons, "--truth", folder / "truth.npy", "-q")
         truth = numpy.load(folder / "truth.npy")
         told = {"size": args.size, "views": args.views, "phantom": args.phantom, "photons": args.photons, "threads": args.threads, "device": args.device,
-                "qb": by_qb(args, folder, truth), "mbirtorch": []}
-        print("qb:", json.dumps(told["qb"]), file=sys.stderr, flush=True)
+                "fdk": by_fdk(args, folder, truth), "qb": by_qb(args, folder, truth), "mbirtorch": []}
+        print("fdk:", json.dumps(told["fdk"]), "\nqb:", json.dumps(told["qb"]), file=sys.stderr, flush=True)
         for sharpness in [] if args.qb_only else args.sharpness:
             told["mbirtorch"].append(by_mbirtorch(args, lines_of(folder / "scan.h5"), truth, sharpness))
             print("mbirtorch:", json.dumps(told["mbirtorch"][-1]), file=sys.stderr, flush=True)

@@ -4,7 +4,8 @@
 
   bench/live.py --qb build/qb [--size 512 --rows 512 --views 400 --device cuda --pictures 60 --ipc]
 
-A JSON: frames a second and whether any was lost; milliseconds from a slider to the three pictures that it changes (median and 95 % of
+A JSON: frames a second, and whether any was lost. First come flats, darks and two views, and then all others as fast as they can be sent.
+"bare" is what this machine allows: the same frames to a program that drops them. Then milliseconds from a slider to the three pictures that it changes (median and 95 % of
 them): the crosshair moves, or the axis does. "server" is the same without the browser, with the processor time of three pictures. Needs libzmq; without chromium only "server" is measured."""
 import argparse
 import http.client
@@ -22,7 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "cli"))
 from browser import CHROMIUM, Browser  # noqa: E402
-from zeromq import LIBRARY, Detector  # noqa: E402
+from zeromq import LIBRARY, Detector, receive  # noqa: E402
 
 DIFFERENT = 8  # frames that are repeated
 SETTLED = "views.every(v => !v.flying && v.sharp && v.sharp.key === v.wish().key)"
@@ -72,28 +73,42 @@ def summary(seconds):
     return {"median_ms": round(1e3 * statistics.median(ordered), 1), "percent_95_ms": round(1e3 * ordered[int(0.95 * (len(ordered) - 1) + 0.5)], 1), "pictures": len(ordered)}
 
 
-def play(detector, options, images, flat, dark):
-    for image, kind in ((dark, 0), (flat, 1)):
-        detector.frame(image, 0, kind)
-    bodies = [image.tobytes() for image in images]
-    for k in range(options.views):
-        detector.parts(detector.header(images[0], k), bodies[k % DIFFERENT])
+def play(detector, images, bodies, views):
+    for k in views:
+        detector.lasting(detector.header(images[0], k), bodies[k % DIFFERENT])
+
+
+def place(options):
+    return f"ipc:///tmp/qb_bench_live_{os.getpid()}" if options.ipc else "tcp://127.0.0.1:*"
+
+
+def bare(options, images, bodies):
+    detector, frames = Detector(address=place(options), high=options.views), min(options.views, 400)
+    player = threading.Thread(target=play, args=(detector, images, bodies, range(frames)))
+    player.start()
+    times = receive(detector.address, 2 * frames)
+    player.join()
+    detector.close()
+    return {"gigabytes_per_second": round((frames - 1) * len(bodies[0]) * 1e-9 / (times[-1] - times[1]), 3)}
 
 
 def frame_rate(client, options, process):
-    """Until all are there, or none has come for five seconds. Rates are those that the server has seen, from its first frame to its last."""
-    last, since = -1, time.perf_counter()
+    """From the first frame that is sent until all are there, or none has come for five seconds."""
+    begin, first = time.perf_counter(), json.loads(client.get("/live"))["received"]
+    last, since = first, begin
     while True:
         now = json.loads(client.get("/live"))
         if now["received"] != last:
             last, since = now["received"], time.perf_counter()
         if now["received"] >= options.views or time.perf_counter() - since > 5:
             break
-        time.sleep(0.02)
+        time.sleep(0.005)
+    seconds, begin = since - begin, time.perf_counter()
     while json.loads(client.get("/live"))["seen"] < last:
         time.sleep(0.01)
-    rate, gigabytes = (last - 1) / max(now["span"], 1e-6), options.rows * options.size * 2e-9
-    return {"frames_per_second": round(rate, 1), "gigabytes_per_second": round(rate * gigabytes, 3), "lost": options.views - last,
+    behind = time.perf_counter() - begin
+    rate, gigabytes = (last - first) / max(seconds, 1e-6), options.rows * options.size * 2e-9
+    return {"frames_per_second": round(rate, 1), "gigabytes_per_second": round(rate * gigabytes, 3), "lost": options.views - last, "seconds_until_all_are_lines": round(behind, 3),
             "processor_seconds_per_gigabyte": {name: round(t / (last * gigabytes), 2) for name, t in zip(("user", "system"), processor(process))}}
 
 
@@ -133,20 +148,30 @@ def main():
     parser.add_argument("--views", type=int, default=400)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--pictures", type=int, default=40, help="0: frames alone")
+    parser.add_argument("--pause", type=float, default=1, help="seconds between the first two views and all others")
     parser.add_argument("--ipc", action="store_true", help="frames by a socket of this machine in place of TCP")
     options = parser.parse_args()
     if LIBRARY is None:
         sys.exit("bench/live.py: there is no libzmq.so.5: install libzmq5")
     images, flat, dark = frames(options)
-    detector = Detector(address=f"ipc:///tmp/qb_bench_live_{os.getpid()}" if options.ipc else "tcp://127.0.0.1:*", high=options.views)
-    player = threading.Thread(target=play, args=(detector, options, images, flat, dark))
-    player.start()
-    process = subprocess.Popen([options.qb, "live", detector.address, "--angles", f"0:180:{options.views}", "--device", options.device], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    result = {"size": options.size, "rows": options.rows, "views": options.views, "device": options.device}
+    bodies = [image.tobytes() for image in images]
+    result = {"size": options.size, "rows": options.rows, "views": options.views, "device": options.device, "bare": bare(options, images, bodies)}
+    detector = Detector(address=place(options), high=options.views)
+    player = threading.Thread(target=play, args=(detector, images, bodies, range(2, options.views)))
+    errors = tempfile.TemporaryFile("w+")
+    process = subprocess.Popen([options.qb, "live", detector.address, "--angles", f"0:180:{options.views}", "--device", options.device], stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
+        for image, kind in ((dark, 0), (flat, 1)):
+            detector.frame(image, 0, kind)
+        play(detector, images, bodies, range(2))
         address = process.stdout.readline().strip()
+        if not address:
+            errors.seek(0)
+            sys.exit(f"bench/live.py: qb live ended: {errors.read()}")
         client = Client(address)
         client.wait()
+        time.sleep(options.pause)
+        player.start()
         result["stream"] = frame_rate(client, options, process)
         player.join()
         if options.pictures:

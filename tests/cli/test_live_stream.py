@@ -234,7 +234,7 @@ def test_a_detector_without_darks(scans):
 @needs_zeromq
 def test_the_bench_plays_frames():
     bench = Path(__file__).parents[2] / "bench" / "live.py"
-    said = json.loads(subprocess.run([sys.executable, bench, "--qb", QB, "--size", "64", "--rows", "16", "--views", "30", "--pictures", "5"], capture_output=True, text=True, check=True).stdout)
+    said = json.loads(subprocess.run([sys.executable, bench, "--qb", QB, "--size", "64", "--rows", "16", "--views", "30", "--pictures", "5", "--pause", "0"], capture_output=True, text=True, check=True).stdout)
     assert said["stream"]["lost"] == 0 and said["stream"]["frames_per_second"] > 0
     for where in ("server", *(["browser"] if CHROMIUM else [])):
         for moves in ("crosshair", "axis"):

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""A ZeroMQ socket that pushes or publishes frames as detectors do, by libzmq itself: no package is needed."""
+"""ZeroMQ sockets by libzmq itself: one that pushes or publishes frames as detectors do, and one that receives them. No package is needed."""
 import ctypes
 import json
+import time
 
 try:
     LIBRARY = ctypes.CDLL("libzmq.so.5")
 except OSError:
     LIBRARY = None
-PUB, PUSH, LINGER, SNDHWM, LAST_ENDPOINT, SNDMORE = 1, 8, 17, 23, 32, 2
+PUB, PULL, PUSH, LINGER, SNDHWM, RCVHWM, LAST_ENDPOINT, SNDMORE = 1, 7, 8, 17, 23, 24, 32, 2
+MESSAGE = ctypes.c_char * 64  # a zmq_msg_t
 
 
 class Detector:
@@ -31,6 +33,13 @@ class Detector:
             sent = LIBRARY.zmq_send(self.socket, view, ctypes.c_size_t(len(view)), SNDMORE if k + 1 < len(parts) else 0)
             assert sent == len(view)
 
+    def lasting(self, header, body):
+        """A frame whose pixels stay in memory as long as the socket: they are not copied."""
+        message = MESSAGE()
+        assert LIBRARY.zmq_send(self.socket, header, ctypes.c_size_t(len(header)), SNDMORE) == len(header)
+        LIBRARY.zmq_msg_init_data(message, ctypes.c_char_p(body), ctypes.c_size_t(len(body)), None, None)
+        assert LIBRARY.zmq_msg_send(message, self.socket, 0) == len(body)
+
     def header(self, image, number, kind=2):
         return json.dumps({"htype": "array-1.0", "type": str(image.dtype), "shape": list(image.shape), "frame": number, "image_attributes": {"scan_index": kind}}).encode()
 
@@ -41,3 +50,20 @@ class Detector:
     def close(self):
         LIBRARY.zmq_close(self.socket)
         LIBRARY.zmq_ctx_term(self.context)
+
+
+def receive(address, parts):
+    """Receives this many parts of messages and drops them; returns when each came."""
+    z, message, times, high = LIBRARY, MESSAGE(), [], ctypes.c_int(4096)
+    context = ctypes.c_void_p(z.zmq_ctx_new())
+    socket = ctypes.c_void_p(z.zmq_socket(context, PULL))
+    z.zmq_setsockopt(socket, RCVHWM, ctypes.byref(high), ctypes.sizeof(high))
+    assert z.zmq_connect(socket, address.encode()) == 0
+    for _ in range(parts):
+        z.zmq_msg_init(message)
+        assert z.zmq_msg_recv(message, socket, 0) >= 0
+        times.append(time.perf_counter())
+        z.zmq_msg_close(message)
+    z.zmq_close(socket)
+    z.zmq_ctx_term(context)
+    return times

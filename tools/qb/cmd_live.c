@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "view/live.h"
 #include "view/live_stream.h"
@@ -111,8 +114,18 @@ static qb_status check_source(const char *source) {
                     source, (int)(scheme - source), source);
 }
 
+/* ZeroMQ allocates and frees each frame. This keeps the memory of one frame for the next: to get it from the system each
+ * time would take as long as to receive the frame. */
+static void keep_memory(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 qb_status cmd_live(cli *c) {
     view_serve_fn *serve;
+    keep_memory();
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0); /* A reader's lock would keep the detector from writing its file */
     qb_status status = check_source(c->argument[0]);
     if (status == QB_OK) status = view_prepare(c, &serve);

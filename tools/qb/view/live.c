@@ -21,9 +21,9 @@ static double now(void) {
 
 /* ---- views ---- */
 
-static void take(void *user, size_t number, qb_dtype dtype, const void *values) {
+static void take(void *user, size_t number, qb_dtype dtype, view_pixels *pixels) {
     view_live *l = user;
-    if (dtype == l->dtype) view_lines_take(l, number, values);
+    if (dtype == l->dtype) view_lines_take(l, number, pixels);
 }
 
 static void give_up(void *user, size_t number) {
@@ -172,8 +172,8 @@ void view_live_close(view_live *l) {
     if (!l) return;
     __atomic_store_n(&l->ending, 1, __ATOMIC_RELEASE);
     if (l->started) pthread_join(l->thread, NULL);
-    view_source_close(l->source);
     view_lines_close(l);
+    view_source_close(l->source);
     pthread_cond_destroy(&l->more);
     pthread_mutex_destroy(&l->lock);
     free(l->flat);

@@ -33,15 +33,16 @@ static void *change(const view_changer *c, qb_dtype dtype, const void *values, q
     return out;
 }
 
-static void view(void *user, size_t number, qb_dtype dtype, const void *values) {
+static void view(void *user, size_t number, qb_dtype dtype, view_pixels *pixels) {
     const view_changer *c = user;
     qb_dtype made;
-    void *out = change(c, dtype, values, &made);
+    void *out = change(c, dtype, pixels->values, &made);
+    view_pixels changed = {out, out, free};
     if (out)
-        c->to->view(c->to->user, number, made, out);
+        c->to->view(c->to->user, number, made, &changed);
     else
         c->to->unreadable(c->to->user, number);
-    free(out);
+    view_pixels_release(&changed);
 }
 
 static void fields(void *user, const float *flat, const float *dark) {

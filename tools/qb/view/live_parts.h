@@ -32,8 +32,9 @@ struct view_live {
     unsigned long version;
     /* Raw views, from which workers make line integrals. So the thread that takes views never waits for a worker. */
     qb_dtype dtype;
-    char *raw;      /* raw pixels [slot][row][column] */
-    size_t *raw_of; /* [slot] 1 + number of the raw view; 0: none */
+    view_pixels *raw; /* [slot] pixels of the newest view, until a worker takes them */
+    size_t *raw_of;   /* [slot] 1 + number of that view; 0: none */
+    bool *queued;     /* [slot] a worker has the slot, or it is in the queue */
     size_t *queue, head, waiting;
     pthread_cond_t more;
     pthread_t worker[VIEW_LIVE_WORKERS];
@@ -43,8 +44,8 @@ struct view_live {
 /* live_lines.c: allocates memory and starts workers, once rows, columns, slots and dtype are known. */
 qb_status view_lines_open(view_live *live);
 void view_lines_close(view_live *live);
-/* Keeps a view, and lets a worker make its line integrals. */
-void view_lines_take(view_live *live, size_t number, const void *values);
+/* Takes the pixels of a view over, and lets a worker make its line integrals. */
+void view_lines_take(view_live *live, size_t number, view_pixels *pixels);
 /* Forgets all raw views, because they belong to another scan; line integrals stay. The caller holds the lock. */
 void view_lines_forget(view_live *live);
 

@@ -120,20 +120,27 @@ static bool is_whole(const char *path, bool followed) {
     return followed || age > 0.2 || age < 0;
 }
 
+static void drop_image(void *owner) {
+    qb_array_destroy(owner);
+    free(owner);
+}
+
 static void take_file(view_source *s, const char *path, size_t number, const view_listener *to) {
-    qb_array image = {0};
-    const bool fits = qb_array_load(path, NULL, &image, NULL) == QB_OK && image.shape[0] == 1 &&
-                      image.shape[1] == s->rows && image.shape[2] == s->columns;
+    qb_array *image = calloc(1, sizeof *image);
+    if (!image) return;
+    const bool fits = qb_array_load(path, NULL, image, NULL) == QB_OK && image->shape[0] == 1 &&
+                      image->shape[1] == s->rows && image->shape[2] == s->columns;
+    view_pixels pixels = {image->data, image, drop_image};
     if (fits) {
         s->done[number] = 1;
-        to->view(to->user, number, image.dtype, image.data);
+        to->view(to->user, number, image->dtype, &pixels);
     } else if (!s->failed[number]) {
         s->failed[number] = time(NULL);
     } else if (time(NULL) - s->failed[number] > PATIENCE) {
         s->done[number] = 2;
         to->unreadable(to->user, number);
     }
-    qb_array_destroy(&image);
+    view_pixels_release(&pixels);
 }
 
 static void look_folder(view_source *s, const view_listener *to) {
@@ -203,12 +210,14 @@ static void look_file(view_source *s, const view_listener *to) {
         s->views = 0;
         to->restart(to->user);
     }
-    char *view = info->rows == s->rows && info->columns == s->columns ? malloc(bytes) : NULL;
-    for (; view && s->views < info->views; s->views++) {
-        if (qb_scan_read(scan, s->views, s->views + 1, 0, info->rows, view) != QB_OK) break;
-        to->view(to->user, s->views, info->dtype, view);
+    const bool fits = info->rows == s->rows && info->columns == s->columns;
+    for (bool read = fits; read && s->views < info->views; s->views += read) {
+        char *view = malloc(bytes);
+        view_pixels pixels = {view, view, free};
+        read = view && qb_scan_read(scan, s->views, s->views + 1, 0, info->rows, view) == QB_OK;
+        if (read) to->view(to->user, s->views, info->dtype, &pixels);
+        view_pixels_release(&pixels);
     }
-    free(view);
     if (s->views == info->views) s->changed = about.st_mtim, s->size = about.st_size;
     qb_scan_close(scan);
 }

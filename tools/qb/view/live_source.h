@@ -3,6 +3,7 @@
 #define QB_VIEW_LIVE_SOURCE_H
 
 #include "../cli.h"
+#include "live_frame.h"
 
 /* Where the views of a running scan come from: a folder of TIFF images, an HDF5 file that grows, or ZeroMQ. */
 
@@ -10,8 +11,9 @@ typedef struct view_source view_source;
 
 /* The functions that a source calls. */
 typedef struct view_listener {
-    /* View `number`, counted from 0, in the data type of the scan. */
-    void (*view)(void *user, size_t number, qb_dtype dtype, const void *values);
+    /* View `number`, counted from 0, in the data type of the scan. The function may take the pixels over; the source
+     * releases what it leaves. */
+    void (*view)(void *user, size_t number, qb_dtype dtype, view_pixels *pixels);
     /* Means of the flats and darks that came with the views; NULL: none. */
     void (*fields)(void *user, const float *flat, const float *dark);
     void (*unreadable)(void *user, size_t number);

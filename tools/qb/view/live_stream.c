@@ -25,14 +25,13 @@ struct view_stream {
     size_t rows, columns; /* size of a frame */
     qb_dtype dtype;
     sums field[VIEW_OF_SCAN];
-    bool fresh;     /* flats or darks have come since the last view */
-    char *room;     /* copy of a frame whose address is not aligned */
-    char *first;    /* pixels of the first view, until they are passed on */
-    size_t at;      /* number of the first view */
-    size_t views;   /* number of views of one scan */
-    size_t turn;    /* number of the scan; view numbers go on from one scan to the next */
-    size_t last;    /* highest number so far */
-    size_t *recent; /* [RECENT] 1 + number of the newest frame with this remainder */
+    bool fresh;        /* flats or darks have come since the last view */
+    view_pixels first; /* pixels of the first view, until they are passed on */
+    size_t at;         /* number of the first view */
+    size_t views;      /* number of views of one scan */
+    size_t turn;       /* number of the scan; view numbers go on from one scan to the next */
+    size_t last;       /* highest number so far */
+    size_t *recent;    /* [RECENT] 1 + number of the newest frame with this remainder */
 };
 
 bool view_is_stream(const char *source) {
@@ -56,32 +55,55 @@ static bool is_whole(const view_stream *s, const view_frame *f, size_t bytes) {
            (!s->fixed || f->kind != VIEW_OF_SCAN || f->dtype == s->dtype);
 }
 
-/* Copies the pixels where their address is not aligned: ZeroMQ puts small messages anywhere in memory. */
-static const void *aligned(view_stream *s, const void *pixels, size_t size) {
-    if ((uintptr_t)pixels % sizeof(float) == 0) return pixels;
-    char *room = realloc(s->room, size);
-    if (!room) return NULL;
-    s->room = room;
-    return memcpy(room, pixels, size);
+/* One part of a message that is kept. */
+typedef struct kept {
+    view_zmq_message part;
+    int (*close)(view_zmq_message *part);
+} kept;
+
+static void drop(void *owner) {
+    kept *k = owner;
+    k->close(&k->part);
+    free(k);
 }
 
-typedef void taken(void *user, const view_frame *f); /* f is NULL where the message is not understood */
+static kept *receive_kept(view_stream *s) {
+    kept *k = malloc(sizeof *k);
+    if (k && receive(s, &k->part)) return k->close = s->zmq.msg_close, k;
+    free(k);
+    return NULL;
+}
+
+/* Pixels of a message, without a copy unless their address is not aligned: ZeroMQ puts small messages anywhere. */
+static view_pixels pixels_of(view_stream *s, kept *k, size_t size) {
+    const void *values = s->zmq.msg_data(&k->part);
+    if ((uintptr_t)values % sizeof(float) == 0) return (view_pixels){values, k, drop};
+    void *copy = malloc(size);
+    if (copy) memcpy(copy, values, size);
+    drop(k);
+    return (view_pixels){copy, copy, free};
+}
+
+/* f is NULL where the message is not understood. The function may take the pixels over. */
+typedef void taken(void *user, view_frame *f);
 
 /* Receives one message; false where none has come. */
 static bool take_message(view_stream *s, taken *take, void *user) {
-    view_zmq_message head, body;
+    view_zmq_message head;
     view_frame f = {0};
+    kept *body;
     if (!receive(s, &head)) return false;
     bool good = view_frame_read(s->zmq.msg_data(&head), s->zmq.msg_size(&head), &f), more = s->zmq.msg_more(&head);
     s->zmq.msg_close(&head);
     good = good && more;
-    for (int part = 0; more && receive(s, &body); part++) {
-        more = s->zmq.msg_more(&body);
-        good = good && part == 0 && !more && is_whole(s, &f, s->zmq.msg_size(&body));
-        f.pixels = good ? aligned(s, s->zmq.msg_data(&body), s->zmq.msg_size(&body)) : NULL;
-        if (f.pixels) take(user, &f);
-        good = good && f.pixels;
-        s->zmq.msg_close(&body);
+    for (int part = 0; more && (body = receive_kept(s)); part++) {
+        const size_t size = s->zmq.msg_size(&body->part);
+        more = s->zmq.msg_more(&body->part);
+        good = good && part == 0 && !more && is_whole(s, &f, size);
+        f.pixels = pixels_of(s, body, size);
+        good = good && f.pixels.values;
+        if (good) take(user, &f);
+        view_pixels_release(&f.pixels);
     }
     if (!good) take(user, NULL);
     return true;
@@ -107,7 +129,7 @@ static void add_field(view_stream *s, const view_frame *f) {
     if (to->count == 0 && to->sum) memset(to->sum, 0, n * sizeof *to->sum);
     s->fresh = true;
     if (values && to->sum && to->mean) {
-        qb_convert_to_float(f->pixels, f->dtype, n, values);
+        qb_convert_to_float(f->pixels.values, f->dtype, n, values);
         for (size_t i = 0; i < n; i++) to->sum[i] += (double)values[i];
         to->count++;
     }
@@ -123,17 +145,14 @@ static const float *mean_of(view_stream *s, view_kind which) {
 
 /* ---- the first view ---- */
 
-static void take_first(void *user, const view_frame *f) {
+static void take_first(void *user, view_frame *f) {
     view_stream *s = user;
-    if (!f || s->first) return;
+    if (!f || s->first.values) return;
     if (f->kind != VIEW_OF_SCAN) {
         add_field(s, f);
         return;
     }
-    const size_t bytes = f->rows * f->columns * qb_dtype_size(f->dtype);
-    s->first = malloc(bytes);
-    if (!s->first) return;
-    memcpy(s->first, f->pixels, bytes);
+    s->first = view_pixels_take(&f->pixels);
     s->rows = f->rows, s->columns = f->columns, s->dtype = f->dtype, s->at = f->number;
     s->fixed = true;
     s->fresh = false;
@@ -175,23 +194,22 @@ static qb_status wait_for_view(view_stream *s, int *waits, int missing) {
         [VIEW_WAITS_FLATS] = "views come without flats: waiting for the flats of the next scan; or give --flats FILE"};
     const cli *c = s->c;
     if (__atomic_exchange_n(waits, missing, __ATOMIC_ACQ_REL) != missing) c->env.log(NULL, QB_LOG_INFO, words[missing]);
-    while (!s->first && !*c->env.cancel)
+    while (!s->first.values && !*c->env.cancel)
         if (wait_for_more(s, 200))
-            while (!s->first && take_message(s, take_first, s)) continue;
-    return s->first ? QB_OK : QB_CANCELLED;
+            while (!s->first.values && take_message(s, take_first, s)) continue;
+    return s->first.values ? QB_OK : QB_CANCELLED;
 }
 
 /* Drops the first view. Darks that came before it stay. */
 static void drop_first(view_stream *s) {
-    free(s->first);
-    s->first = NULL;
+    view_pixels_release(&s->first);
     s->fixed = false;
     if (!s->field[VIEW_DARK].count) s->rows = s->columns = 0; /* the next scan may have frames of another size */
 }
 
 /* Makes a scan of the first view, with the flats and darks that came before it. */
 static qb_status scan_of_first(view_stream *s, qb_scan **scan) {
-    const qb_tensor view = {.data = s->first,
+    const qb_tensor view = {.data = (void *)s->first.values,
                             .memory = QB_MEMORY_CPU,
                             .ndim = 3,
                             .dtype = s->dtype,
@@ -245,7 +263,7 @@ static bool is_over(const view_stream *s, size_t number) {
     return number < begin && begin - number < s->views / 2;
 }
 
-static void tell(void *user, const view_frame *f) {
+static void tell(void *user, view_frame *f) {
     const telling *t = user;
     view_stream *s = t->s;
     if (!f) {
@@ -258,7 +276,7 @@ static void tell(void *user, const view_frame *f) {
         s->fresh = false;
         s->recent[f->number % RECENT] = f->number + 1;
         if (f->number > s->last) s->last = f->number;
-        t->to->view(t->to->user, s->views ? f->number % s->views : f->number, f->dtype, f->pixels);
+        t->to->view(t->to->user, s->views ? f->number % s->views : f->number, f->dtype, &f->pixels);
     }
 }
 
@@ -272,10 +290,10 @@ void view_stream_begin(view_stream *s, size_t views) {
 
 void view_stream_look(view_stream *s, const view_listener *to, int milliseconds) {
     telling t = {s, to};
-    if (s->first) {
-        tell(&t, &(view_frame){VIEW_OF_SCAN, s->at, s->rows, s->columns, s->dtype, s->first});
-        free(s->first);
-        s->first = NULL;
+    if (s->first.values) {
+        view_frame first = {VIEW_OF_SCAN, s->at, s->rows, s->columns, s->dtype, view_pixels_take(&s->first)};
+        tell(&t, &first);
+        view_pixels_release(&first.pixels);
     }
     if (!wait_for_more(s, milliseconds)) return;
     for (int i = 0; i < LOOKS_AT_ONCE && take_message(s, tell, &t); i++) continue;
@@ -283,6 +301,7 @@ void view_stream_look(view_stream *s, const view_listener *to, int milliseconds)
 
 void view_stream_close(view_stream *s) {
     if (!s) return;
+    view_pixels_release(&s->first);
     if (s->socket) s->zmq.close(s->socket);
     if (s->context) s->zmq.ctx_term(s->context);
     view_zmq_close(&s->zmq);
@@ -290,8 +309,6 @@ void view_stream_close(view_stream *s) {
         free(s->field[k].sum);
         free(s->field[k].mean);
     }
-    free(s->room);
-    free(s->first);
     free(s->recent);
     free(s);
 }

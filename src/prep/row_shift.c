@@ -100,14 +100,18 @@ static void mean_of(const shift *s, size_t i, size_t few, double *out) {
     }
 }
 
-/* Compare the few views up to `i` with the few from `j` on. */
-static match match_of(const shift *s, size_t i, size_t j) {
-    const double STEP = 0.5;
+/* The means of the few views up to `i` and of the few from `j` on; returns the rms difference of the two. */
+static double pair_of(const shift *s, size_t i, size_t j) {
     const size_t few = qb__larger(1, s->views / 12), before = qb__smaller(few, i + 1);
-    const int most = (int)(s->rows / 3);
     mean_of(s, i + 1 - before, before, s->pair);
     mean_of(s, j, qb__smaller(few, s->views - j), s->pair + s->rows);
-    match m = {.before = difference(s->pair, s->pair + s->rows, s->rows, 0)};
+    return difference(s->pair, s->pair + s->rows, s->rows, 0);
+}
+
+static match match_of(const shift *s, size_t i, size_t j) {
+    const double STEP = 0.5;
+    const int most = (int)(s->rows / 3);
+    match m = {.before = pair_of(s, i, j)};
     m.after = m.before;
     for (int k = -2 * most; k <= 2 * most; k++) {
         const double after = difference(s->pair, s->pair + s->rows, s->rows, STEP * k);
@@ -133,29 +137,38 @@ static double variation(const shift *s) {
     return least > ROUNDING * ROUNDING * size ? sqrt(least) : 0;
 }
 
+/* The shift between the two neighbouring views that differ most. */
+static void judge_slip(const shift *s, const double *before, size_t at, qb__row_shift *found) {
+    const double FAR = 1, MATCH = 0.35, TIMES = 3, SMALL = 0.1;
+    const size_t n = s->views - 1;
+    const match most = match_of(s, at, at + 1);
+    double moved[VIEWS] = {0};
+    if (!(most.after < MATCH * most.before)) return;
+    for (size_t i = 0; i < n; i++)
+        if (before[i] >= SMALL * most.before) moved[i] = fabs(match_of(s, i, i + 1).rows); /* others hardly differ */
+    if (fabs(most.rows) >= fmax(FAR, TIMES * qb__median(moved, n)) &&
+        fabs(most.rows) < (double)(s->rows / 3)) /* the end of the range is not a match */
+        *found = (qb__row_shift){.rows = most.rows, .before = s->view[at], .from = s->view[at + 1]};
+}
+
 static void judge(const shift *s, bool parallel, qb__row_shift *found) {
-    const double FAR = 1, MATCH = 0.35, TIMES = 3, PART = 0.03, SMALL = 0.1;
-    match most = {0};
-    double before[VIEWS] = {0}, moved[VIEWS] = {0};
+    const double FAR = 1, MATCH = 0.175, TIMES = 3, PART = 0.03;
+    double before[VIEWS] = {0}, sorted[VIEWS];
     const size_t n = s->views - 1;
     const double varies = variation(s);
     size_t at = 0;
     if (varies == 0) return;
     for (size_t i = 0; i < n; i++) {
-        const match m = match_of(s, i, i + 1);
-        before[i] = m.before, moved[i] = fabs(m.rows);
-        if (m.before > most.before) most = m, at = i;
+        before[i] = pair_of(s, i, i + 1);
+        if (before[i] > before[at]) at = i;
     }
-    for (size_t i = 0; i < n; i++)
-        if (before[i] < SMALL * most.before) moved[i] = 0; /* these views hardly differ without a shift */
-    const double least = fmax(TIMES * qb__median(before, n), PART * varies), often = qb__median(moved, n);
-    if (most.before > least && most.after < MATCH * most.before && fabs(most.rows) >= fmax(FAR, TIMES * often) &&
-        fabs(most.rows) < (double)(s->rows / 3)) /* the end of the range is not a match */
-        *found = (qb__row_shift){.rows = most.rows, .before = s->view[at], .from = s->view[at + 1]};
-    if (found->rows != 0 || !parallel) return;
-    most = match_of(s, 0, n);
-    if (most.before > least && most.after < 0.5 * MATCH * most.before && fabs(most.rows) >= FAR)
-        *found = (qb__row_shift){.rows = most.rows, .before = s->view[0], .from = s->view[n], .slowly = true};
+    memcpy(sorted, before, sizeof sorted);
+    const double least = fmax(TIMES * qb__median(sorted, n), PART * varies);
+    if (before[at] > least) judge_slip(s, before, at, found);
+    if (found->rows != 0 || !parallel || !(pair_of(s, 0, n) > least)) return;
+    const match slow = match_of(s, 0, n);
+    if (slow.after < MATCH * slow.before && fabs(slow.rows) >= FAR)
+        *found = (qb__row_shift){.rows = slow.rows, .before = s->view[0], .from = s->view[n], .slowly = true};
 }
 
 static void judge_order(const shift *s, qb__row_shift *found) {

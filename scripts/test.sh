@@ -125,7 +125,8 @@ test | all)
     longest="mbir|mbir_(cone|defaults|masked|fan|fit|reference)|hardening_(fit|two)|cone_(axis|height)|(fbp|fdk|project|ranks)_devices"
     longest="$longest|grid|ranks|docs|cluster|angle_gaps|fdk|view_reconstruct|resume|resume_slabs|zingers|lost|real|values|tv|opposite_views"
     longest="$longest|options|other_programs|mbirct|packed|device_lost|iterative"
-    longest="cli\.($longest)|unit\.(interrupted_device|jobs|tensor_misuse|tensor_zeroed|center)"
+    longest="$longest|quantity|paganin|rings|places|turned|turn_check|project|sweep|mbir_(far|matrix)"
+    longest="cli\.($longest)|unit\.(interrupted_device|jobs|tensor_misuse|tensor_zeroed|center|rabbitct)"
     [ "$tier" = test ] || longest=none
     UBSAN_OPTIONS=print_stacktrace=1 QB_QUICK=1 QB_SLOW= LSAN_OPTIONS="suppressions=$PWD/tests/leaks:print_suppressions=0" \
         ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:verify_asan_link_order=0:intercept_tls_get_addr=0:use_sigaltstack=0 \

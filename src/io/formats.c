@@ -84,8 +84,7 @@ static const qb__format formats[] = {
     {
         .name = "MetaImage",
         .extensions = " .mha .mhd ",
-        .line = "MetaImage (.mha .mhd): reads data in the file or in one next to it, also compressed; writes .mha, "
-                "also compressed",
+        .line = "MetaImage (.mha .mhd): reads and writes data in the file or in one next to it, also compressed",
         .begins = begins_mha,
         .open = qb__mha_open,
         .writer = &qb__mha_writer,

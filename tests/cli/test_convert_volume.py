@@ -124,7 +124,9 @@ def test_compressed_mha(volume, tmp_path):
             assert zlib.decompress(data[16384:]) == f["/exchange/data"][:].tobytes()
         assert qb_json("compare", volume, tmp_path / "a.mha")["max_abs"] == 0 and told(tmp_path / "a.mha") == told(volume)
         files.append(data[16384:])
-    assert files[0] == files[1]
+    qb("convert", volume, "-o", tmp_path / "a.mhd", "--compress", "gzip")
+    assert files[0] == files[1] == (tmp_path / "a.mhd.raw").read_bytes()
+    assert qb_json("compare", volume, tmp_path / "a.mhd")["max_abs"] == 0 and told(tmp_path / "a.mhd") == told(volume)
     fails(2, "convert", volume, "-o", tmp_path / "a.mha", "--compress", "zstd", says=["can have gzip only"])
 
 

@@ -48,7 +48,7 @@ def go_on(*args):
     return qb_json(*args, "--resume")["slabs_resumed"]
 
 
-@pytest.mark.parametrize("name", few("v.npy", "v.h5", "new/", others=["v.raw", "v.mha", "v.tif", "old/s_%04d.tif"]))
+@pytest.mark.parametrize("name", few("v.npy", "v.h5", "new/", others=["v.raw", "v.mha", "v.mhd", "v.tif", "old/s_%04d.tif"]))
 def test_killed_at_any_moment(scan, want, tmp_path, name):
     """Twice, the second time while it goes on; files of a series take three writes each."""
     out, job = tmp_path / name, ["fbp", scan, *FBP, *NOTE, "-o", f"{tmp_path}/{name}"]

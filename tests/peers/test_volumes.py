@@ -59,11 +59,12 @@ def test_they_read_our_slices_and_compressed_mha(tmp_path):
             np.testing.assert_allclose(got, expected, atol=1e-9)
         assert {d.SOPClassUID.name for d in data} == {"CT Image Storage"} and {d.RescaleType for d in data} == {"HU" if name == "hu" else "US"}
         assert len({d.SOPInstanceUID for d in data}) == 21 and all(pydicom.uid.UID(d.SOPInstanceUID).is_valid for d in data)
-    qb(*fbp, "--dtype", "uint16", "--compress", "gzip", "-o", "c.mha", cwd=tmp_path)
-    image = itk.imread(str(tmp_path / "c.mha"))
-    np.testing.assert_array_equal(itk.array_from_image(image), np.load(tmp_path / "u.npy"))
-    for got, expected in zip(placed(image), at):
-        np.testing.assert_allclose(got, expected, atol=1e-9)
+    for name, codec in ("c.mha", "gzip"), ("c.mhd", "gzip"), ("d.mhd", "none"):
+        qb(*fbp, "--dtype", "uint16", "--compress", codec, "-o", name, cwd=tmp_path)
+        image = itk.imread(str(tmp_path / name))
+        np.testing.assert_array_equal(itk.array_from_image(image), np.load(tmp_path / "u.npy"))
+        for got, expected in zip(placed(image), at):
+            np.testing.assert_allclose(got, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])

@@ -6,14 +6,15 @@
 #include "base/memory.h"
 #include "io_files.h"
 
-static const char *const names[] = {"a.h5",   "a.tif", "a.mha", "a.npy", "a.nrrd", "a.raw", "a/",    "a_%03d.tif",
-                                    "a.zarr", "a.nii", "a.vol", "p.h5",  "z.h5",   "a.mrc", "z.mha", "a_%03d.dcm"};
+static const char *const names[] = {"a.h5", "a.tif",      "a.mha",  "a.npy",      "a.nrrd", "a.raw",
+                                    "a/",   "a_%03d.tif", "a.zarr", "a.nii",      "a.vol",  "p.h5",
+                                    "z.h5", "a.mrc",      "z.mha",  "a_%03d.dcm", "a.mhd",  "z.mhd"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 /* Some options for the stack: one file is an HDF5 file over several files, another is compressed. */
 static void choose(qb_stack *stack, const char *name) {
     stack->parts = strstr(name, "p.h5") ? 3 : 0;
-    stack->compress = strstr(name, "z.h5") || strstr(name, "z.mha") ? "gzip" : NULL;
+    stack->compress = strstr(name, "z.h5") || strstr(name, "z.mh") ? "gzip" : NULL;
 }
 
 /* True where the format lacks the type. MetaImage and others have no float16, and MRC has few types. */
@@ -21,7 +22,7 @@ static bool has_not(const char *name, qb_dtype type) {
     if (strstr(name, ".dcm")) return type != QB_U16 && type != QB_I16;
     if (strstr(name, ".mrc")) return type == QB_U8 || type == QB_U32 || type == QB_I32 || type == QB_F64;
     return type == QB_F16 &&
-           (strstr(name, ".mha") || strstr(name, ".nrrd") || strstr(name, ".nii") || strstr(name, ".vol"));
+           (strstr(name, ".mh") || strstr(name, ".nrrd") || strstr(name, ".nii") || strstr(name, ".vol"));
 }
 
 static void every_format_and_type(void **state) {

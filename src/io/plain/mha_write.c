@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Volumes as MetaImage in one file. The images may be compressed into one zlib stream. */
+/* Volumes as MetaImage: .mha is one file; .mhd is the header alone, and the images are in NAME.mhd.raw. The images may
+ * be compressed into one zlib stream. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -10,10 +13,14 @@
 #include "io/codec/gzip_file.h"
 #include "io/formats.h"
 #include "io/plain/mha.h"
+#include "io/publish/paths.h"
+#include "io/publish/publication.h"
 #include "io/writer.h"
 #include "quickbeam/geometry.h"
 
 enum { HEADER_ROOM = 16384 };
+
+static bool is_apart(const qb_writer *writer) { return strcasecmp(qb__ending(writer->path), ".mhd") == 0; }
 
 static const char *type_name(qb_dtype dtype) {
     for (size_t i = 0; i < QB__MHA_TYPES; i++)
@@ -55,28 +62,50 @@ static size_t print_header(const qb_writer *writer, const char *provenance, uint
     return n < 0 ? size : (size_t)n;
 }
 
-/* The header has a fixed length, so that the data need not move when the provenance comes. */
+/* Moves the images to the name of their own file; the header takes the place of writer->part. */
+static qb_status put_apart(qb_writer *writer, const char *name, const char *header, size_t bytes) {
+    char path[4096];
+    const char *fresh;
+    const size_t folder = (size_t)(qb__last_part(writer->path) - writer->path);
+    if ((size_t)snprintf(path, sizeof path, "%.*s%s", (int)folder, writer->path, name) >= sizeof path)
+        return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
+    const qb_status status = qb__publication_file(writer->set, path, &fresh);
+    if (status != QB_OK) return status;
+    if (rename(writer->part, fresh) != 0) return qb__fail_errno(errno, "writing", path);
+    return qb__write_fresh(writer->part, writer->path, header, bytes);
+}
+
+/* In one file the header has a fixed length, so that the data need not move when the provenance comes. */
 static qb_status put_header(qb_writer *writer, const char *provenance, uint64_t packed) {
-    static const char last[] = "\nElementDataFile = LOCAL\n";
-    char *text;
+    enum { NAME = 512 };
+    char *text, file[NAME] = "LOCAL", last[NAME + 32];
+    const bool apart = is_apart(writer);
+    if (apart && snprintf(file, NAME, "%s.raw", qb__last_part(writer->path)) >= NAME)
+        return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
     qb_status status = qb__alloc(HEADER_ROOM + 1, 1, &text);
     if (status != QB_OK) return status;
-    size_t room = HEADER_ROOM - (sizeof last - 1);
+    const size_t end = (size_t)snprintf(last, sizeof last, "\nElementDataFile = %s\n", file), room = HEADER_ROOM - end;
     size_t n = print_header(writer, provenance, packed, text, HEADER_ROOM);
     if (n >= room) n = print_header(writer, "see the .json next to this file", packed, text, HEADER_ROOM);
-    memset(text + n, ' ', room - n);
-    memcpy(text + room, last, sizeof last - 1);
-    status = qb__pwrite_all(writer->fd, writer->path, text, HEADER_ROOM, 0);
+    if (!apart) {
+        memset(text + n, ' ', room - n);
+        n = room;
+    }
+    memcpy(text + n, last, end);
+    status =
+        apart ? put_apart(writer, file, text, n + end) : qb__pwrite_all(writer->fd, writer->path, text, HEADER_ROOM, 0);
     qb__free(text);
     return status;
 }
 
-/* Resuming is refused if the images are already compressed: compression comes last, so no image can be added after
+/* Resuming is refused if the images are already compressed or moved: that comes last, so no image can be added after
  * it. */
 static qb_status check_kept(const qb_writer *writer) {
     char text[256] = "";
-    const qb_status status = qb__pread_all(writer->fd, writer->path, text, sizeof text - 1, 0);
-    if (status != QB_OK || !strstr(text, "CompressedData = True")) return status;
+    if (pread(writer->fd, text, sizeof text - 1, 0) < 0) return qb__fail_errno(errno, "reading", writer->part);
+    const bool complete = is_apart(writer) ? memcmp(text, "ObjectTy", 8) == 0 || memcmp(text, "\x78\x01", 2) == 0
+                                           : strstr(text, "CompressedData = True") != NULL;
+    if (!complete) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s, kept by an earlier run, is complete: remove it to start again", writer->part);
 }
 
@@ -86,11 +115,9 @@ static qb_status begin_mha(qb_writer *writer) {
                         "%s: MetaImage has no %s; use .h5, .npy or .tif, or another "
                         "--dtype",
                         writer->path, qb_dtype_name(writer->stack.dtype));
-    size_t n = strlen(writer->path);
-    if (strcasecmp(writer->path + n - 4, ".mhd") == 0)
-        return qb__fail(QB_UNSUPPORTED, "%s: MetaImages are written as .mha, in one file", writer->path);
-    writer->data_offset = HEADER_ROOM;
-    return writer->taken_up ? check_kept(writer) : put_header(writer, "", 0);
+    writer->data_offset = is_apart(writer) ? 0 : HEADER_ROOM;
+    if (writer->taken_up) return check_kept(writer);
+    return is_apart(writer) ? QB_OK : put_header(writer, "", 0);
 }
 
 static qb_status finish_mha(qb_writer *writer, const char *provenance) {
@@ -99,7 +126,7 @@ static qb_status finish_mha(qb_writer *writer, const char *provenance) {
     for (char *c = line; *c; c++)
         if (*c == '\n' || *c == '\r') *c = ' ';
     uint64_t packed = 0;
-    qb_status status = qb__packs(writer) ? qb__pack_part(writer, HEADER_ROOM, QB__STREAM_ZLIB, &packed) : QB_OK;
+    qb_status status = qb__packs(writer) ? qb__pack_part(writer, writer->data_offset, QB__STREAM_ZLIB, &packed) : QB_OK;
     if (status == QB_OK) status = put_header(writer, line, packed);
     if (status == QB_OK && strlen(line) > HEADER_ROOM / 2) status = qb__write_sidecar(writer, provenance);
     qb__free(line);

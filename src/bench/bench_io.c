@@ -45,7 +45,7 @@ qb_status qb__bench_io(const qb_tool_bench_options *options, const qb_env *env, 
     QB__TRY(qb_array_create(QB_F32, nz, ny, nx, &volume));
     qb__noise(volume.data, nx * ny * nz, 1);
     double gigabytes = (double)(nx * ny * nz) * 4e-9;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !options->kernel; i++) {
         double writing, reading;
         snprintf(name, sizeof name, "volume.%s", kinds[i]);
         qb__bench_file(&folder, name, path, sizeof path);
@@ -64,8 +64,8 @@ qb_status qb__bench_io(const qb_tool_bench_options *options, const qb_env *env, 
         cJSON_AddNumberToObject(row, "write_gigabytes_per_second", gigabytes / writing);
         cJSON_AddNumberToObject(row, "read_gigabytes_per_second", gigabytes / reading);
     }
-    QB__TRY(qb__bench_packed(folder.path, &volume, result));
-    status = qb__bench_storage(&folder, nx * ny * nz * sizeof(float), env, result);
+    QB__TRY(qb__bench_packed(folder.path, options->kernel, &volume, result));
+    if (!options->kernel) status = qb__bench_storage(&folder, nx * ny * nz * sizeof(float), env, result);
 out:
     qb_array_destroy(&volume);
     qb_array_destroy(&back);

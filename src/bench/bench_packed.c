@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -234,13 +235,15 @@ static qb_status time_rounds(const packing *how, const char *path, const qb_arra
     return status;
 }
 
+static void name_of(const packing *how, char name[32]) { snprintf(name, 32, "%s_%s", how->container, how->compress); }
+
 static void add_row(cJSON *result, const packing *how, double gigabytes, rounds *all, double ratio) {
     static const char *const names[2][4] = {{"write_gigabytes_per_second", "codec_packs_gigabytes_per_second",
                                              "write_share_of_codec", "write_share_of_codec_cpu"},
                                             {"read_gigabytes_per_second", "codec_unpacks_gigabytes_per_second",
                                              "read_share_of_codec", "read_share_of_codec_cpu"}};
     char name[32];
-    snprintf(name, sizeof name, "%s_%s", how->container, how->compress);
+    name_of(how, name);
     cJSON *row = cJSON_AddObjectToObject(result, name);
     for (int i = 0; i < 2; i++) {
         cJSON_AddNumberToObject(row, names[i][0], gigabytes / qb__median(all->files[i], ROUNDS));
@@ -259,19 +262,23 @@ static void round_values(qb_array *volume) {
     for (size_t i = 0; i < qb_array_count(volume); i++) value[i] = roundf(value[i] * STEPS) / STEPS;
 }
 
-qb_status qb__bench_packed(const char *folder, qb_array *volume, cJSON *result) {
+qb_status qb__bench_packed(const char *folder, const char *only, qb_array *volume, cJSON *result) {
     const double gigabytes = (double)qb_array_count(volume) * sizeof(float) * 1e-9;
     qb_status status = QB_OK;
+    bool found = !only;
     round_values(volume);
     for (size_t i = 0; i < sizeof packings / sizeof *packings && status == QB_OK; i++) {
         const packing *how = &packings[i];
-        char path[640];
+        char path[640], name[32];
         double ratio = 0;
         rounds all;
+        name_of(how, name);
+        if (only && strcmp(only, name) != 0) continue;
+        found = true;
         if (!qb__codec_has(how->codec) || qb_array_count(volume) < how->numbers) continue;
         snprintf(path, sizeof path, "%s/packed.%s", folder, how->container);
         status = time_rounds(how, path, volume, &all, &ratio);
         if (status == QB_OK) add_row(result, how, gigabytes, &all, ratio);
     }
-    return status;
+    return found ? status : qb__fail(QB_BAD_ARGUMENT, "--kernel %s: give h5_zstd, zarr_blosc or another row", only);
 }

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 /* In memory, if the system has such a folder. */
-static const char *scratch(void) {
+const char *fuzz_scratch(void) {
     static char path[256];
     const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     if (!*path) /* a child that dies leaves it to its parent */
@@ -47,7 +47,7 @@ void fuzz_read(const char *path, const qb_scan_options *options) {
 }
 
 void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options) {
-    const char *path = scratch();
+    const char *path = fuzz_scratch();
     fuzz_write(path, data, size);
     fuzz_read(path, options);
     remove(path);

@@ -25,7 +25,8 @@ __attribute__((weak)) extern const char fuzz_replays;
 
 /* For harnesses: writes the bytes to a file NAME.ending, opens it as a scan and as an array, and reads it. */
 void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options);
-/* The two halves of that: writes the bytes to a file; reads everything of it. */
+/* Its name; and the two halves of that: writes the bytes to a file; reads everything of it. */
+const char *fuzz_scratch(void);
 void fuzz_write(const char *path, const uint8_t *data, size_t size);
 void fuzz_read(const char *path, const qb_scan_options *options);
 /* Writes a small stack or scan with our own writer. */

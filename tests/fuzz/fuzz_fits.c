@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
+#ifdef QB_HAVE_CFITSIO
+#include <fitsio.h>
+#endif
 
 #include "fuzz.h"
 
@@ -12,6 +15,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
+/* Images in tiles, by each of cfitsio's codecs. */
+static bool put_tiled(size_t index, const char *path) {
+#ifdef QB_HAVE_CFITSIO
+    static const int codecs[] = {RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1};
+    enum { NUMBERS = 8 * 8 * 2 };
+    short data[NUMBERS];
+    long shape[3] = {8, 8, 2};
+    char name[320];
+    fitsfile *file = NULL;
+    int said = 0;
+    if (index >= sizeof codecs / sizeof *codecs) return false;
+    for (int i = 0; i < NUMBERS; i++) data[i] = (short)(i * 37 % 512);
+    snprintf(name, sizeof name, "!%s", path);
+    fits_create_file(&file, name, &said);
+    fits_set_compression_type(file, codecs[index], &said);
+    fits_create_img(file, SHORT_IMG, 3, shape, &said);
+    fits_write_img(file, TSHORT, 1, NUMBERS, data, &said);
+    fits_close_file(file, &said);
+    return said == 0;
+#else
+    (void)index, (void)path;
+    return false;
+#endif
+}
+
 /* Images in the first header, or after an empty one. */
 bool fuzz_seed(size_t index, const char *path) {
     enum { BLOCK = 2880 };
@@ -20,7 +48,7 @@ bool fuzz_seed(size_t index, const char *path) {
                                         "NAXIS2  =                    5", "NAXIS3  =                    2",
                                         "BZERO   =                32768", "END"};
     uint8_t data[3 * BLOCK];
-    if (index >= 2) return false;
+    if (index >= 2) return put_tiled(index - 2, path);
     memset(data, ' ', sizeof data);
     uint8_t *at = data;
     if (index) {

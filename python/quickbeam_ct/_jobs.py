@@ -111,7 +111,7 @@ class Plan:
                 raise BadArgument("this Scan was opened with its angles, fields and options: give them to Scan()", 6)
             return source
         if not is_path(source) and angles is not None and geometry is not None:
-            raise BadArgument("angles besides a geometry, which states them: give one of the two", 6)
+            raise BadArgument("the geometry states the angles: leave out the angles or the geometry", 6)
         return Scan(source, angles, pixel_size or None, flats=flats, darks=darks, **options, **quiet)
 
     def _geometry(self, geometry):
@@ -136,7 +136,7 @@ class Plan:
         to_file, array = self._parts["output"].get("output"), not is_path(self._source) and not isinstance(self._source, Scan)
         if to_file is not None:
             if out is not None:
-                raise BadArgument("out besides output: give one of the two", 6)
+                raise BadArgument("out and output are both given: give one of the two", 6)
             self._parts["output"]["output"] = os.fsdecode(to_file)
             self._make(None)
             return None

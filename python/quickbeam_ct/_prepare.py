@@ -32,7 +32,7 @@ def prepare(projections, angles=None, *, flats=None, darks=None, out=None, outpu
     if given:
         raise TypeError(f"prepare() has no option {next(iter(given))}: it has those of options('prep') and options('scan')")
     if output is not None and out is not None:
-        raise BadArgument("out besides output: give one of the two", 6)
+        raise BadArgument("out and output are both given: give one of the two", 6)
     if isinstance(projections, Scan):
         scan = projections
         if angles is not None or flats is not None or darks is not None or parts["scan"]:

@@ -364,8 +364,8 @@ static qb_status check_rest(const qb_param *table, const char *options, size_t f
     for (; from < to; from++) {
         if (options[from])
             return qb__fail(QB_UNSUPPORTED,
-                            "beside the options %s, ... others are set that libquickbeam %s does "
-                            "not know: it is older than the program",
+                            "options after %s, ... are set that libquickbeam %s does not know: "
+                            "it is older than the program",
                             table->name, qb_version());
     }
     return QB_OK;
@@ -473,5 +473,5 @@ qb_status qb_params_set(const qb_param *table, void *options, const char *name, 
     QB__NEED(name);
     const qb_param *row = qb_param_find(table, name);
     if (row) return qb_param_set(row, options, value);
-    return qb__fail(QB_BAD_ARGUMENT, "there is no option %s beside %s, ...", name, table->name);
+    return qb__fail(QB_BAD_ARGUMENT, "there is no option %s: the options are %s, ...", name, table->name);
 }

@@ -19,9 +19,10 @@ static const struct {
                          "check for movement. They are not used as projections."},
     {"angle-cap", "A range of angles was not measured. All values are too low by the share that is "
                   "named. --angle-weights auto bridges up to 25 degrees; beyond that sirt, tv and mbir do better."},
-    {"angle-gap", "A range of angles was not measured, and no opposite ray makes up for it. The views beside it stand "
-                  "in, so mean values are right. Edges along the missing directions are blurred. More views, sirt, "
-                  "cgls, tv or mbir do better."},
+    {"angle-gap",
+     "A range of angles was not measured, and no opposite ray makes up for it. The views on its two sides "
+     "stand in, so mean values are right. Edges along the missing directions are blurred. More views, sirt, "
+     "cgls, tv or mbir do better."},
     {"angle-jump",
      "The angles jump where the object turned on evenly: numbers wrapped, as beyond 255 in 8 bits, or the "
      "list is cut. Give the right ones by --angles."},
@@ -319,7 +320,7 @@ static const struct {
                         "slice is turned by a step. Write the "
                         "rows of one moment as one view."},
     {"rows-lost", "Some detector rows were never measured: dead in the flats, NaN or saturated in every view. "
-                  "Slices that mostly they see are NaN; in qb fdk those beside them are too low. Leave them out by "
+                  "Slices that mostly they see are NaN; in qb fdk their neighbours are too low. Leave them out by "
                   "--slices."},
     {"rows-shift", "The means of rows shift along the axis: the object slipped or drifted, and slices are mixed. "
                    "Reconstruct each part by --views."},

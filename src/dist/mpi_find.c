@@ -103,7 +103,8 @@ qb__mpi_open *qb__mpi_find(bool openmpi, char version[QB__MPI_VERSION], char *wh
     const bool adapts = getenv("QB_LIBMPI") || (!given && access(path, F_OK) != 0);
     if (adapts && !given) {
         path_of(of_openmpi, path);
-        if (access(path, F_OK) != 0) return snprintf(why, size, "there is no %s beside the library", linked), NULL;
+        if (access(path, F_OK) != 0)
+            return snprintf(why, size, "there is no %s in the folder of the library", linked), NULL;
     }
     if (adapts && !(library = open_library(openmpi, why, size))) return NULL;
     if (adapts && !given) path_of(dlsym(library, "ompi_mpi_comm_world") ? of_openmpi : of_mpich, path);

@@ -22,7 +22,7 @@ qb_status qb__keep_check(qb__reconstruction *r) {
     const qb__decision *d = &r->decision;
     const char *why = NULL;
     if (r->output.array)
-        why = "it goes on beside a file: give -o OUT";
+        why = "it goes on from files next to the output: give -o OUT";
     else if (!r->job.inputs.also[0] || !r->job.inputs.also[0]->count)
         why = "what is read is no file, which nothing tells from another one";
     else

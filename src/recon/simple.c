@@ -65,7 +65,7 @@ static void take_size(const method *m, qb_numbers size, bool any, any_options *o
 static qb_status check_rays(const rays *r) {
     if (!r->angles && !r->geometry) return qb__fail(QB_BAD_ARGUMENT, "there are no angles");
     if (!r->angles || !r->geometry) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "angles besides a geometry, which states them: give one of the two");
+    return qb__fail(QB_BAD_ARGUMENT, "the geometry states the angles: leave out the angles or the geometry");
 }
 
 static qb_status reconstruct(const method *m, const qb_tensor *projections, rays from, const qb_tensor *volume,

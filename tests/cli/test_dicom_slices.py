@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Volumes as slices of DICOM: every element where the standard has it, the values that a reader of it sees; slices of scanners in any order."""
+import json
 import struct
 
 import h5py
@@ -69,6 +70,20 @@ def test_bytes(folder):
     assert len(series) == 1
     qb("convert", "v.h5", "-o", "again/s_%03d.dcm", cwd=folder)
     assert elements((folder / "again/s_000.dcm").read_bytes())[0x0020000E] not in {s[1] for s in series}
+
+
+def test_downwards(folder, tmp_path):
+    """Where z counts downwards, later slices lie lower, so that other programs show no mirror image; read back, they are in their old order."""
+    qb("convert", folder / "v.h5", "-o", tmp_path / "v.npy")
+    note = json.loads((tmp_path / "v.npy.json").read_text())
+    (tmp_path / "v.npy.json").write_text(json.dumps({**note, "z_down": True}))
+    qb("convert", tmp_path / "v.npy", "-o", tmp_path / "d/s_%03d.dcm")
+    places = [numbers(elements(path.read_bytes())[0x00200032])[2] for path in sorted((tmp_path / "d").iterdir())]
+    assert places == pytest.approx([-(i + 3 - 25) * 0.25 for i in range(30)])
+    qb("convert", tmp_path / "d", "-o", tmp_path / "back.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "back.npy"), np.load(tmp_path / "v.npy"))
+    back = json.loads((tmp_path / "back.npy.json").read_text())
+    assert back["z_down"] and back["offset_mm"] == pytest.approx(note["offset_mm"])
 
 
 def test_hounsfield(folder, tmp_path):

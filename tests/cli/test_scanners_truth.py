@@ -3,7 +3,8 @@
 half a voxel, at their values, within 1 %.
 
 The scanner's own frame: x to the right as the source sees it, y away from it, z up. The object turns counter-clockwise,
-seen from above, by the angle of a view. Images of scanners begin at the top, and z of their volumes counts downwards."""
+seen from above, by the angle of a view. Images of most scanners begin at the top, and z of their volumes counts downwards.
+Those of Zeiss begin at the bottom, as CIL places them, and those of Varian and Elekta, too, as RTK does."""
 import json
 
 import numpy as np
@@ -21,14 +22,14 @@ BALLS = [((20, -8, 5), 9, 0.030), ((-16, 15, -4), 8, 0.042)]  # voxels; attenuat
 VIEWS, COLUMNS = 120, 96
 
 
-def lines(sod, sdd, pitch, rows, angles, right=0.0, up=0.0, roll=0.0, bent=False):
+def lines(sod, sdd, pitch, rows, angles, right=0.0, up=0.0, roll=0.0, bent=False, below=False):
     """Line integrals [view][row][column]. right, up: of the detector's middle from the principal ray, in mm along the
     detector's own axes, which are turned by `roll` degrees counter-clockwise, as the source sees them. A bent detector
-    is an arc about the source."""
+    is an arc about the source. below: the first row is the lowest."""
     across, high = np.broadcast_to(pitch, 2)
     voxel, roll = across * sod / sdd, np.radians(roll)
     u = (np.arange(COLUMNS) - (COLUMNS - 1) / 2) * across + right
-    v = up - (np.arange(rows) - (rows - 1) / 2) * high
+    v = up + (np.arange(rows) - (rows - 1) / 2) * (high if below else -high)
     x, away = (sdd * np.sin(u / sdd), sdd * np.cos(u / sdd)) if bent else (u, np.full_like(u, sdd))
     ray = np.stack(np.broadcast_arrays(x * np.cos(roll) - v[:, None] * np.sin(roll), away, x * np.sin(roll) + v[:, None] * np.cos(roll)), -1)
     ray /= np.linalg.norm(ray, axis=-1, keepdims=True)
@@ -95,7 +96,7 @@ def put_ctsimu(folder, made):
 
 
 LAB = {"sod": cabinet.SOD, "sdd": cabinet.SDD, "pitch": cabinet.PITCH, "rows": 64}
-GANTRY = {"sod": clinical.SOD, "sdd": clinical.SDD, "pitch": clinical.PITCH, "rows": 64}
+GANTRY = {"sod": clinical.SOD, "sdd": clinical.SDD, "pitch": clinical.PITCH, "rows": 64, "below": True}
 TURN = 3.0 * np.arange(VIEWS)
 XIM = {"KVDetectorLat": 0.3, "KVDetectorLng": -0.2, "PixelWidth": clinical.PITCH / 10, "PixelHeight": clinical.PITCH / 10}
 OBI = (f"<P><FanType>FullFan</FanType><CalibratedSAD>{clinical.SOD}</CalibratedSAD><CalibratedSID>{clinical.SDD}</CalibratedSID><CalibratedDetectorOffsetX>1.5</CalibratedDetectorOffsetX>"
@@ -107,7 +108,7 @@ nikon_other = {"CentreOfRotationTop": None, "CentreOfRotationBottom": None, "Obj
 SCANNERS = {
     "nikon": ({**LAB, "angles": 30 + TURN, "right": -1.2, "roll": 1.5}, put_cabinet("a.xtekct", "Scan 1/bug_", cabinet.nikon, 60000), False),
     "nikon turned": ({**LAB, "angles": -30 - TURN, "right": -1.2, "roll": 1.5}, put_cabinet("a.xtekct", "Scan 1/bug_", lambda: cabinet.nikon(**nikon_other), 60000), False),
-    "zeiss": ({**LAB, "angles": TURN - 180}, put_zeiss, False),
+    "zeiss": ({**LAB, "angles": TURN - 180, "below": True}, put_zeiss, True),
     # line 30 from below of 64: the detector's middle is 1.5 lines above it
     "bruker": ({**LAB, "angles": TURN, "up": 0.6}, put_cabinet("bone.log", "bone_", cabinet.skyscan, 65535), False),
     "bruker clockwise": ({**LAB, "angles": -TURN, "up": 0.6}, put_cabinet("bone.log", "bone_", lambda: cabinet.skyscan(**{"Rotation Direction": "CW"}), 65535), False),
@@ -116,11 +117,11 @@ SCANNERS = {
     "diondo": ({**LAB, "angles": TURN, "right": -1.2}, put_cabinet("a.xml", "Projection/_0012,50_", cabinet.diondo, 65535, cabinet.put_raw), False),
     "yxlon": ({**LAB, "angles": TURN - 20, "right": -1.2, "up": -0.6}, put_cabinet("ScanParameter.xml", "Projections/p_", cabinet.yxlon, 65535), False),
     "yxlon raw": ({**LAB, "angles": TURN, "right": -1.2}, put_cabinet("a.txt", "Projektionen/p_", cabinet.yxlon_lines, 65535, cabinet.put_raw_below), False),
-    "varian xim": ({**GANTRY, "angles": TURN - 180, "right": 3, "up": 2}, put_views("Proj_%05d.xim", ["--flats", "air.xim"], lambda i, view: clinical.xim(view, KVSourceRtn=3.0 * i, **XIM), {
-        "air.xim": clinical.xim(AIR), "Scan.xml": f'<Scan Version="2.7"><SAD>{clinical.SOD}</SAD><SID>{clinical.SDD}</SID></Scan>'.encode()}), False),
-    "varian hnd": ({**GANTRY, "angles": -TURN, "right": 4, "up": -1}, put_views("Proj_%04d.hnd", ["--flats", "air.hnc"], lambda i, view: clinical.obi(view, 3.0 * i, True), {
-        "air.hnc": clinical.obi(AIR, 0, False), "ProjectionInfo.xml": OBI}), False),
-    "elekta": ({**GANTRY, "pitch": 409.6 / COLUMNS, "rows": COLUMNS, "angles": -TURN, "right": -3, "up": -2}, put_elekta, False),
+    "varian xim": ({**GANTRY, "angles": TURN - 180, "right": 3, "up": -2}, put_views("Proj_%05d.xim", ["--flats", "air.xim"], lambda i, view: clinical.xim(view, KVSourceRtn=3.0 * i, **XIM), {
+        "air.xim": clinical.xim(AIR), "Scan.xml": f'<Scan Version="2.7"><SAD>{clinical.SOD}</SAD><SID>{clinical.SDD}</SID></Scan>'.encode()}), True),
+    "varian hnd": ({**GANTRY, "angles": -TURN, "right": 4, "up": 1}, put_views("Proj_%04d.hnd", ["--flats", "air.hnc"], lambda i, view: clinical.obi(view, 3.0 * i, True), {
+        "air.hnc": clinical.obi(AIR, 0, False), "ProjectionInfo.xml": OBI}), True),
+    "elekta": ({**GANTRY, "pitch": 409.6 / COLUMNS, "rows": COLUMNS, "angles": -TURN, "right": -3, "up": 2}, put_elekta, True),
     "dicom": ({"sod": ct_pd.RHO, "sdd": ct_pd.DISTANCE, "pitch": ct_pd.PITCH, "rows": ct_pd.ROWS, "angles": TURN, "right": 0.5, "up": 0.625, "bent": True}, put_ct_pd, True),
     "ctsimu": ({**LAB, "pitch": ctsimu.PITCH, "angles": TURN, "right": 1.2, "up": 0.6}, put_ctsimu, True),
 }
@@ -130,6 +131,7 @@ SCANNERS = {
 def test_balls(tmp_path, name):
     seen, write, z_up = SCANNERS[name]
     qb("fdk", *write(tmp_path, lines(**seen)), "-o", "v.npy", cwd=tmp_path)
+    assert ("z_down" in json.loads((tmp_path / "v.npy.json").read_text())) != z_up  # other programs show no mirror image
     volume, told = np.load(tmp_path / "v.npy").astype(float), json.loads((tmp_path / "v.npy.json").read_text())
     size, middle = told["voxel_mm"][::-1], told["offset_mm"][::-1]
     at = np.meshgrid(*((np.arange(n) - (n - 1) / 2) * s + o for n, s, o in zip(volume.shape, size, middle)), indexing="ij")

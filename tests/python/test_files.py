@@ -122,7 +122,7 @@ def test_volumes_there_and_back(tmp_path, name):
 
 @pytest.mark.parametrize("call, kind, words", [
     (lambda path: qb.fbp("none.h5"), FileNotFoundError, "none.h5"),
-    (lambda path: qb.fbp(path, output="v.npy", out=np.empty((4, 64, 64), np.float32)), qb.Error, "out besides output"),
+    (lambda path: qb.fbp(path, output="v.npy", out=np.empty((4, 64, 64), np.float32)), qb.Error, "out and output"),
     (lambda path: qb.fbp(qb.Scan(path), np.zeros(90)), qb.Error, "give them to Scan"),
     (lambda path: qb.fbp(path, np.zeros(90)), qb.Error, "give a text"),
     (lambda path: qb.fbp(path, sod=3), TypeError, "no option sod"),

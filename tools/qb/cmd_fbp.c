@@ -120,9 +120,10 @@ static void print_filter(const cJSON *plan, FILE *out) {
     if (!by) return;
     const cJSON *seconds = cJSON_GetObjectItem(plan, "filtered_by_seconds");
     const char *why = text(plan, "filtered_by_why");
-    fprintf(out, "filter       %s%s%s%s", strcmp(by, "cpu") ? "on " : "by the CPU, beside the device",
+    fprintf(out, "filter       %s%s%s%s", strcmp(by, "cpu") ? "on " : "by the CPU, while the device back-projects",
             strcmp(by, "cpu") ? by : "", *why ? ": " : "", why);
-    if (seconds) fprintf(out, " (%.3g s there, %.3g s beside it)", number(seconds, "device"), number(seconds, "cpu"));
+    if (seconds)
+        fprintf(out, " (%.3g s on the device, %.3g s on the CPU)", number(seconds, "device"), number(seconds, "cpu"));
     fputc('\n', out);
 }
 

@@ -41,7 +41,7 @@ qb_status cmd_fdk(cli *c) {
     qb_geometry geometry = {0};
     const char *file = c->options.geometry.geometry;
     if (file && c->options.scan.angles)
-        return complain(QB_BAD_ARGUMENT, "--angles besides --geometry %s, which states them", file);
+        return complain(QB_BAD_ARGUMENT, "--geometry %s states the angles: leave out --angles", file);
     const qb_tool_cluster_options *paper = &c->options.cluster;
     if (paper->cluster && !c->options.run.dry_run)
         return complain(QB_BAD_ARGUMENT, "--cluster is on paper: it belongs to qb plan fdk");

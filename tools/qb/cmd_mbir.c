@@ -21,7 +21,7 @@ qb_status cmd_mbir(cli *c) {
     qb_geometry geometry = {0};
     const char *file = c->options.geometry.geometry;
     if (file && strcmp(file, "parallel") != 0 && c->options.scan.angles)
-        return complain(QB_BAD_ARGUMENT, "--angles besides --geometry %s, which states them", file);
+        return complain(QB_BAD_ARGUMENT, "--geometry %s states the angles: leave out --angles", file);
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
     status = find_offset(c, scan);

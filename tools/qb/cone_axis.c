@@ -63,7 +63,8 @@ qb_status find_offset(cli *c, qb_scan *scan) {
     char offset[96], said[160];
     if (!text || strncmp(text, "auto", 4) != 0 || (*rest && *rest != ',')) return QB_OK;
     if (given->geometry)
-        return complain(QB_BAD_ARGUMENT, "--detector-offset auto besides --geometry %s, which states it: leave one out",
+        return complain(QB_BAD_ARGUMENT,
+                        "--geometry %s states the offset of the detector: leave out --detector-offset auto",
                         given->geometry);
     const qb_status status = find(c, scan, &found);
     if (status != QB_OK) return status;

@@ -42,8 +42,10 @@ static qb_status find_detector(const cli *c, const qb_scan_info *scan, qb_detect
         detector->rows = scan->rows;
         detector->columns = scan->columns;
         if (given->count)
-            return complain(QB_BAD_ARGUMENT, "--detector besides %s, which has %zu columns and %zu rows", scan->path,
-                            scan->columns, scan->rows);
+            return complain(
+                QB_BAD_ARGUMENT,
+                "--detector is for geometries without a scan, and %s has %zu columns and %zu rows: leave it out",
+                scan->path, scan->columns, scan->rows);
         return QB_OK;
     }
     if (!given->count) return QB_OK;

@@ -130,7 +130,7 @@ static void put_origin(bytes *b, const char *root, const qb_stack *s, const char
 }
 
 /* Our x, y and z are written as DICOM's left, posterior and head. An object without anatomy may have any axes, if they
- * are right-handed. */
+ * are right-handed; so where z counts downwards, later slices lie lower. */
 static void put_place(bytes *b, const char *root, const qb_stack *s, size_t image) {
     static const double axes[] = {1, 0, 0, 0, 1, 0};
     double d[3], first[3];
@@ -140,6 +140,7 @@ static void put_place(bytes *b, const char *root, const qb_stack *s, size_t imag
         first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1) * d[i];
     }
     first[2] += (double)image * d[2];
+    if (s->z_down) first[2] = 0 - first[2];
     snprintf(number, sizeof number, "%zu", s->first + image + 1);
     put_numbers(b, 0x00180050, &d[2], 1);
     put_text(b, 0x00180060, "DS", "");

@@ -210,6 +210,21 @@ static void choose_type(slices *all, bool ours) {
     all->base.dtype = !same ? QB_F32 : s->sign > 0 ? QB_I16 : QB_U16;
 }
 
+/* Our note is in the first image of the volume; where z counts downwards, that is the slice with the largest z. Then
+ * the order is reversed. */
+static qb_status read_note(slices *all, cJSON **note) {
+    const size_t count = all->base.shape[0];
+    qb_status status = qb__dicom_note(all->files.text[all->slices[0].file], note);
+    if (status != QB_OK || *note || count == 1) return status;
+    status = qb__dicom_note(all->files.text[all->slices[count - 1].file], note);
+    for (size_t i = 0; status == QB_OK && *note && i < count / 2; i++) {
+        const slice one = all->slices[i];
+        all->slices[i] = all->slices[count - 1 - i];
+        all->slices[count - 1 - i] = one;
+    }
+    return status;
+}
+
 static qb_status read_heads(slices *all) {
     qb__source *base = &all->base;
     cJSON *note = NULL;
@@ -228,7 +243,7 @@ static qb_status read_heads(slices *all) {
     base->shape[0] = count, base->shape[1] = (size_t)all->slices->rows, base->shape[2] = (size_t)all->slices->columns;
     base->cache_each = 2 * base->shape[1] * base->shape[2];
     QB__TRY(place(all));
-    QB__TRY(qb__dicom_note(all->files.text[all->slices->file], &note));
+    QB__TRY(read_note(all, &note));
     choose_type(all, note != NULL);
     if (note) qb__sidecar_take(note, base);
     if (strcmp(base->units, "1/pixel") == 0) memset(base->voxel, 0, sizeof base->voxel);

@@ -170,8 +170,9 @@ static qb_status begin_half(qb__pairing *p, double axis) {
 static qb_status check_alike(const qb__pairing *p, const char *path) {
     const qb_scan_info *a = p->info, *b = qb_scan_describe(p->b);
     if (a->image || a->shifts)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--stitch besides --rotate, --flip, --crop, --bin or --shifts: convert both scans first");
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "--stitch cannot be given with --rotate, --flip, --crop, --bin or --shifts: convert both scans first");
     if (a->views != b->views || a->rows != b->rows)
         return qb__fail(QB_BAD_INPUT,
                         "--stitch %s has %zu views of %zu rows, the other %zu of %zu: give the same views and rows",
@@ -227,7 +228,8 @@ qb_status qb__pairing_create(qb_scan *scan, const qb__prepare *prepare, const qb
     *pairing = NULL;
     if (o->overlap && !stitch) return qb__fail(QB_BAD_ARGUMENT, "--overlap %s is of --stitch alone", o->overlap);
     if (stitch && o->half_turn)
-        return qb__fail(QB_BAD_ARGUMENT, "--stitch besides --half-turn: do one, then the other of what it wrote");
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--stitch cannot be given with --half-turn: do one, then the other of what it wrote");
     if (!stitch && !o->half_turn) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *p, &p);
     if (status != QB_OK) return status;

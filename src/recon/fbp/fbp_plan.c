@@ -40,8 +40,8 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
     double last = (double)fbp->info->columns - 1;
     if (fbp->options->geometry) {
         if ((o->center && strcmp(text, "auto") != 0) || o->search)
-            return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which says where the axis is",
-                            fbp->options->search ? "search" : "center", fbp->options->geometry);
+            return qb__fail(QB_BAD_ARGUMENT, "--geometry %s states where the axis is: leave out --%s",
+                            fbp->options->geometry, fbp->options->search ? "search" : "center");
         return QB_OK;
     }
     double named;

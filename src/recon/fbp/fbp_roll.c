@@ -17,7 +17,7 @@ static qb_status load(const qb__fbp *fbp, const qb_env *env, qb_geometry *geomet
     const qb_geometry_options options = {.struct_size = sizeof options, .geometry = fbp->options->geometry};
     const qb_detector detector = {info->rows, info->columns, info->pixel_size, info->pixel_v, 0, 0};
     if (fbp->options->tilt != 0)
-        return qb__fail(QB_BAD_ARGUMENT, "--tilt besides --geometry %s, which states it", fbp->options->geometry);
+        return qb__fail(QB_BAD_ARGUMENT, "--geometry %s states the tilt: leave out --tilt", fbp->options->geometry);
     qb_detector whole;
     const bool window = qb__scan_whole_detector(info, &detector, &whole);
     const qb_status status = qb_geometry_make(&options, info->views, NULL, &whole, env, geometry);

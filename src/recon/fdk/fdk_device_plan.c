@@ -131,13 +131,12 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
 void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts) {
     const qb__fdk_gpu *gpu = state;
     const char *why = gpu->cpu_filter  ? gpu->cpu_filter
-                      : gpu->there > 0 ? "the CPU beside it is not forecast to be faster by a quarter"
+                      : gpu->there > 0 ? "the CPU is not forecast to be faster by a quarter"
                                        : NULL;
     qb__facts_of_pick(facts, &gpu->pick, "even one slice needs", "a smaller --size, or --device cpu");
     facts->class_matters = true;
     facts->filter_device = gpu->cpu_filter ? "cpu" : gpu->pick.question.device->spec;
-    snprintf(facts->remark, sizeof facts->remark, "%s%s",
-             gpu->cpu_filter ? "; the CPU filters beside it: " : "; it filters, too",
+    snprintf(facts->remark, sizeof facts->remark, "%s%s", gpu->cpu_filter ? "; the CPU filters: " : "; it filters, too",
              gpu->cpu_filter ? gpu->cpu_filter : "");
     qb__fact_truth(facts, "folded", qb__fdk_paired(cut));  /* slabs have mirrored slices */
     qb__fact_truth(facts, "rows_kept", qb__fdk_kept(cut)); /* filtered rows are kept on the device for all slabs */

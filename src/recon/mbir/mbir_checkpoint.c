@@ -92,7 +92,8 @@ qb_status qb__checkpoint_open(const char *output, bool resume, double every, boo
                           .env = env,
                           .lock = -1,
                           .saved = qb__now()};
-    if (resume && !output) return qb__fail(QB_BAD_ARGUMENT, "--resume goes on beside a file: give -o OUT");
+    if (resume && !output)
+        return qb__fail(QB_BAD_ARGUMENT, "--resume goes on from files next to the output: give -o OUT");
     if (resume && !qb__hash_known())
         return qb__fail(QB_UNSUPPORTED,
                         "--resume needs a build with xxhash: without it nothing tells data from other data");

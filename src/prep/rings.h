@@ -87,8 +87,9 @@ void qb__rings_windows(qb__rings_row *row);
 size_t qb__rings_mirrored(ptrdiff_t at, size_t n);
 /* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
 double qb__rings_kink(const double *in, size_t columns, size_t c);
-/* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends. */
+/* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends; of all columns, or first <= c < end. */
 void qb__rings_ground(const double *in, size_t columns, double *out);
+void qb__rings_ground_of(const double *in, size_t columns, size_t first, size_t end, double *out);
 /* Standard deviation by the median of the sizes; scratch[columns]. */
 double qb__rings_spread(const double *values, size_t columns, double *scratch);
 /* Adds a part of `all`, which is the same for all columns, to each standard error. */
@@ -99,7 +100,7 @@ void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row);
 void qb__rings_spikes(qb__rings_row *row);
 /* Interpolates the lost columns of lines[]. */
 void qb__rings_bridge(qb__rings_row *row);
-/* Adds dense weak stripes to stripe[], as far as they are alike in all views; destroys lines[]. */
+/* Adds dense weak stripes to stripe[], as far as they are alike in all views. */
 void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row);
 /* found[column]: dense stripes by the mean over the views; scratch[2 columns]. */
 void qb__rings_profile(const qb__rings_how *how, const qb__rings_row *row, double *scratch, double *found);
@@ -107,7 +108,7 @@ void qb__rings_titarenko(double small, const double *p, size_t columns, double *
 void qb__rings_raven(double small, const double *p, size_t columns, double *q, double *scratch);
 void qb__rings_double_flat(double small, const double *p, size_t columns, double *q, double *scratch);
 void qb__rings_fit(double small, const double *p, size_t columns, double *q, double *scratch);
-size_t qb__rings_ranks_floats(size_t views, size_t columns);
+size_t qb__rings_ranks_floats(size_t columns);
 
 /* Buffers for rows of a scan; one for each thread. */
 qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row);

@@ -24,8 +24,9 @@
 #include "prep/rings.h"
 
 enum {
-    RANKS = 32, /* number of ranks of a sorted column; each is a mean of neighbours */
-    GROUPS = 8, /* groups of ranks, for the standard error */
+    VIEWS = 128, /* means of neighbouring views, at most: as good as all views, and sorted far faster */
+    RANKS = 32,  /* number of ranks of a sorted column; each is a mean of neighbours */
+    GROUPS = 8,  /* groups of ranks, for the standard error */
     LANES = QB__SORT_LANES,
     LEVELS = 5, /* levels of the wavelet transform, at most */
     REACH = 3 << (LEVELS - 1),
@@ -39,33 +40,54 @@ static const double SMOOTH = 0.2, ROUGH = 0.4;
 /* A column's stripe is limited to this multiple of their median; a larger one is an edge that does not move. */
 static const double MOST = 6;
 
-size_t qb__rings_ranks_floats(size_t views, size_t columns) {
-    return RANKS * columns + qb__larger(LANES * views, 3 * (columns + 2 * REACH) + LANES * (MOST_SMALL + 1));
+/* Means of neighbouring views, [views][n]. */
+typedef struct lines {
+    size_t views, n;
+    float *at;
+} lines;
+
+size_t qb__rings_ranks_floats(size_t columns) {
+    return (VIEWS + RANKS) * columns + qb__larger(LANES * VIEWS, 3 * (columns + 2 * REACH) + LANES * (MOST_SMALL + 1));
+}
+
+/* The row's views without the stripes found so far. */
+static lines average(const qb__rings_row *row, float *to) {
+    const size_t n = row->columns, group = qb__ceil_div(row->views, VIEWS);
+    const lines l = {qb__ceil_div(row->views, group), n, to};
+    for (size_t v = 0; v < l.views; v++) {
+        const size_t first = v * group, end = qb__smaller(row->views, first + group);
+        const float part = 1 / (float)(end - first);
+        float *mean = to + v * n;
+        memcpy(mean, row->lines + first * n, n * sizeof *mean);
+        for (size_t k = first + 1; k < end; k++)
+            for (size_t c = 0; c < n; c++) mean[c] += row->lines[k * n + c];
+        for (size_t c = 0; c < n; c++) mean[c] = mean[c] * part - (float)row->stripe[c];
+    }
+    return l;
 }
 
 /* ---- sorting ---- */
 
 /* Columns c0.. over all views, sorted; a missing column repeats the last one. */
-static void sort_columns(const qb__rings_row *row, size_t c0, float (*sorted)[LANES]) {
-    const size_t many = qb__smaller(LANES, row->columns - c0);
-    for (size_t v = 0; v < row->views; v++) {
-        const float *line = row->lines + v * row->columns + c0;
+static void sort_columns(const lines *in, size_t c0, float (*sorted)[LANES]) {
+    const size_t many = qb__smaller(LANES, in->n - c0);
+    for (size_t v = 0; v < in->views; v++) {
+        const float *line = in->at + v * in->n + c0;
         for (size_t l = 0; l < LANES; l++) sorted[v][l] = line[l < many ? l : many - 1];
     }
-    qb__sort_lanes_choose(qb__cpu_features())->floats(sorted, row->views);
+    qb__sort_lanes_choose(qb__cpu_features())->floats(sorted, in->views);
 }
 
 /* ranks[q][column] of columns c0.. */
-static void make_ranks(const qb__rings_row *row, size_t ranks, size_t c0, float *out, float (*sorted)[LANES]) {
-    const size_t many = qb__smaller(LANES, row->columns - c0);
-    sort_columns(row, c0, sorted);
-    for (size_t q = 0; q < ranks; q++) {
-        const size_t first = q * row->views / ranks, end = (q + 1) * row->views / ranks;
+static void make_ranks(const lines *in, size_t c0, float *out, float (*sorted)[LANES]) {
+    const size_t many = qb__smaller(LANES, in->n - c0);
+    sort_columns(in, c0, sorted);
+    for (size_t q = 0; q < RANKS; q++) {
+        const size_t first = q * in->views / RANKS, end = (q + 1) * in->views / RANKS;
         double sum[LANES] = {0};
         for (size_t k = first; k < end; k++)
             for (int l = 0; l < LANES; l++) sum[l] += (double)sorted[k][l];
-        for (size_t l = 0; l < many; l++)
-            out[q * row->columns + c0 + l] = (float)(sum[l] / (double)(end - first) - row->stripe[c0 + l]);
+        for (size_t l = 0; l < many; l++) out[q * in->n + c0 + l] = (float)(sum[l] / (double)(end - first));
     }
 }
 
@@ -158,19 +180,15 @@ static void details(size_t n, int levels, float *line, float *scratch) {
     for (size_t c = 0; c < n; c++) line[c] -= in[c];
 }
 
-static void medians_of_details(qb__rings_row *row, float *scratch, double *found) {
-    const size_t n = row->columns;
+static void medians_of_details(const lines *in, float *scratch, double *found) {
+    const size_t n = in->n;
     int levels = 2; /* levels for up to 511 columns; each doubling of the columns adds a level */
     while (levels < LEVELS && n >> (levels + 7)) levels++;
-    for (size_t v = 0; v < row->views; v++) {
-        float *line = row->lines + v * n;
-        for (size_t c = 0; c < n; c++) line[c] -= (float)row->stripe[c];
-        details(n, levels, line, scratch);
-    }
+    for (size_t v = 0; v < in->views; v++) details(n, levels, in->at + v * n, scratch);
     float(*sorted)[LANES] = (float(*)[LANES])scratch;
-    const size_t upper = row->views / 2, lower = (row->views - 1) / 2;
+    const size_t upper = in->views / 2, lower = (in->views - 1) / 2;
     for (size_t c = 0; c < n; c += LANES) {
-        sort_columns(row, c, sorted);
+        sort_columns(in, c, sorted);
         for (size_t l = 0; l < LANES && c + l < n; l++)
             found[c + l] = (double)(upper == lower ? sorted[upper][l] : 0.5f * (sorted[lower][l] + sorted[upper][l]));
     }
@@ -178,17 +196,18 @@ static void medians_of_details(qb__rings_row *row, float *scratch, double *found
 
 void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
-    float *ranks = row->ranks, *scratch = ranks + RANKS * n;
+    float *ranks = row->ranks, *scratch = ranks + (VIEWS + RANKS) * n;
     double *found = row->work, *squares = found + n, *errors = squares + n;
     if (row->views < RANKS || n < how->small) return;
-    for (size_t c = 0; c < n; c += LANES) make_ranks(row, RANKS, c, ranks, (float(*)[LANES])scratch);
+    const lines in = average(row, ranks + RANKS * n);
+    for (size_t c = 0; c < n; c += LANES) make_ranks(&in, c, ranks, (float(*)[LANES])scratch);
     for (size_t q = 0; q < RANKS; q++) less_median(n, how->small / 2, ranks + q * n, scratch);
     const double part = trust(row, ranks, found, squares, errors);
     if (part <= 0) return;
     row->kinds |= QB__RINGS_SORT;
     for (size_t c = 0; c < n; c++) squares[c] = fabs(found[c]);
     const double most = MOST * qb__median(squares, n);
-    if (how->parts & QB__RINGS_WAVELET) medians_of_details(row, scratch, found);
+    if (how->parts & QB__RINGS_WAVELET) medians_of_details(&in, scratch, found);
     if (how->parts & QB__RINGS_PROFILE) qb__rings_profile(how, row, squares, found);
     for (size_t c = 0; c < n; c++) row->stripe[c] += part * fmax(-most, fmin(most, found[c]));
 }

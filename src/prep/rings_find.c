@@ -26,7 +26,7 @@ qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row)
     for (int i = 0; i < QB__RINGS_MEASURES; i++) QB__TRY(qb__alloc(columns, sizeof(double), &row->measured[i]));
     QB__TRY(qb__alloc(qb__rings_work(columns), sizeof *row->work, &row->work));
     QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->spare, &row->spare));
-    QB__TRY(qb__alloc(qb__rings_ranks_floats(kept, columns), sizeof *row->ranks, &row->ranks));
+    QB__TRY(qb__alloc(qb__rings_ranks_floats(columns), sizeof *row->ranks, &row->ranks));
     QB__TRY(qb__alloc(columns, sizeof *row->stripe, &row->stripe));
     QB__TRY(qb__alloc(columns, sizeof *row->lost, &row->lost));
     QB__TRY(qb__alloc(columns, sizeof *row->doubt, &row->doubt));

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/sort.h"
 #include "prep/rings.h"
 
@@ -22,7 +23,7 @@ enum {
     MOST_ALIKE = 3 /* stripes side by side with the same sign in a row that has many */,
     SURE_PART = 50 /* a row with sure stripes in 1 of SURE_PART columns has many */,
     FITS = 12,
-    WORKS = 11
+    WORKS = 12
 };
 static const double ERRORS = 3; /* standard errors that a stripe must exceed */
 /* a stripe that is kept at last exceeds this many standard errors of its height and of second differences, and this
@@ -45,7 +46,8 @@ typedef struct spikes {
     double *least;               /* [n] least height of a stripe there, by the object's structure */
     double *found;               /* [n] heights; 0: none */
     double *ground;              /* [n] curvature of the object */
-    double *left;                /* [n] second differences that the heights do not explain */
+    double *whole;               /* [n] second differences that the heights do not explain */
+    double *left;                /* [n] the same without the curvature of the object */
     double *heights;             /* [n] best fitting heights for `left` */
     double *scratch;             /* [2 n] */
 } spikes;
@@ -77,10 +79,25 @@ static void measure_structure(const qb__rings_row *row, spikes *s) {
 
 static void look_again(spikes *s) {
     const size_t n = s->n;
-    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - qb__rings_kink(s->found, n, c);
-    qb__rings_ground(s->left, n, s->ground);
-    for (size_t c = 0; c < n; c++) s->left[c] -= s->ground[c];
+    for (size_t c = 0; c < n; c++) s->whole[c] = s->kinks[c] - qb__rings_kink(s->found, n, c);
+    qb__rings_ground(s->whole, n, s->ground);
+    for (size_t c = 0; c < n; c++) s->left[c] = s->whole[c] - s->ground[c];
     for (size_t c = 0; c < n; c++) s->heights[c] = qb__rings_kink(s->left, n, c) / 6;
+}
+
+/* As look_again(), after only the heights of c and of a column next to it have changed. */
+static void look_around(spikes *s, size_t c) {
+    enum { KINKS = 2, GROUND = KINKS + 4, HEIGHTS = GROUND + 1 }; /* columns that change on both sides */
+    const size_t n = s->n;
+    size_t first[3], end[3];
+    for (int i = 0; i < 3; i++) {
+        const size_t reach = (const size_t[3]){KINKS, GROUND, HEIGHTS}[i];
+        first[i] = c - qb__smaller(c, reach), end[i] = qb__smaller(n, c + reach + 1);
+    }
+    for (size_t k = first[0]; k < end[0]; k++) s->whole[k] = s->kinks[k] - qb__rings_kink(s->found, n, k);
+    qb__rings_ground_of(s->whole, n, first[1], end[1], s->ground);
+    for (size_t k = first[1]; k < end[1]; k++) s->left[k] = s->whole[k] - s->ground[k];
+    for (size_t k = first[2]; k < end[2]; k++) s->heights[k] = qb__rings_kink(s->left, n, k) / 6;
 }
 
 static double error_around(const spikes *s, size_t c) {
@@ -159,7 +176,7 @@ static bool add_pairs(spikes *s) {
     for (size_t c = 1; c + 1 < s->n; c++) {
         if (s->found[c] == 0) continue;
         const bool pair = add_pair(s, c, c - 1) || add_pair(s, c, c + 1);
-        if (pair) look_again(s);
+        if (pair) look_around(s, c);
         any = any || pair;
     }
     return any;
@@ -208,7 +225,7 @@ void qb__rings_spikes(qb__rings_row *row) {
     const size_t n = row->columns;
     double *w = row->work;
     if (row->windows < 4 || n < 16) return;
-    spikes s = {n, w, w + n, w + 2 * n, w + 3 * n, w + 4 * n, w + 5 * n, w + 6 * n, w + 7 * n, w + 8 * n};
+    spikes s = {n, w, w + n, w + 2 * n, w + 3 * n, w + 4 * n, w + 5 * n, w + 6 * n, w + 7 * n, w + 8 * n, w + 9 * n};
     measure(row, &s);
     measure_structure(row, &s);
     memset(s.found, 0, n * sizeof *s.found);

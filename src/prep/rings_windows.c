@@ -59,11 +59,11 @@ static void middles(double (*values)[LANES], size_t count, double *middle, doubl
     for (int l = 0; l < LANES; l++) error[l] = 1.48 * values[count / 2][l] * sqrt(3.6 / (double)count);
 }
 
-/* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends. */
-void qb__rings_ground(const double *in, size_t n, double *out) {
+/* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends, for columns first <= c < end. */
+void qb__rings_ground_of(const double *in, size_t n, size_t first, size_t end, double *out) {
     const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
     const ptrdiff_t last = (ptrdiff_t)n - 1;
-    for (ptrdiff_t c = 0; c <= last; c += LANES) {
+    for (ptrdiff_t c = (ptrdiff_t)first; c < (ptrdiff_t)end; c += LANES) {
         double window[GROUND][LANES];
         for (ptrdiff_t i = 0; i < GROUND; i++)
             for (ptrdiff_t l = 0; l < LANES; l++) {
@@ -73,9 +73,11 @@ void qb__rings_ground(const double *in, size_t n, double *out) {
                 window[i][l] = in[at > 0 ? at : 0]; /* lanes beyond the last are not used */
             }
         sort->doubles(window, GROUND);
-        memcpy(out + c, window[GROUND / 2], qb__smaller(LANES, (size_t)(last + 1 - c)) * sizeof *out);
+        memcpy(out + c, window[GROUND / 2], qb__smaller(LANES, end - (size_t)c) * sizeof *out);
     }
 }
+
+void qb__rings_ground(const double *in, size_t n, double *out) { qb__rings_ground_of(in, n, 0, n, out); }
 
 double qb__rings_spread(const double *values, size_t n, double *scratch) {
     for (size_t c = 0; c < n; c++) scratch[c] = fabs(values[c]);

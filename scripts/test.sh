@@ -114,7 +114,7 @@ test | all)
     with_clang
     # Drawn from the cases of each test; of 16 slow tests one.
     [ "$tier" = all ] || export QB_QUICK=1 QB_SLOW=16
-    run release build -LE peers
+    run release build -LE peers -E '^fuzz\.' # which say more under the sanitizers
     # Behind the release: what a driver compiled is kept, and a driver is slow under the sanitizers. The order of
     # libraries is left alone: tests preload calls that fail. What tests kernels alone, or a device's memory alone,
     # gains nothing here. intercept_tls_get_addr=0: the leak checker of GCC 12 takes a thread's variables of a library that

@@ -66,7 +66,16 @@ static void find_spikes(const float *line, size_t columns, bool photons, float *
     }
 }
 
+/* True if many pixels of the line have no counts: a photon among them is no zinger. */
+static bool is_starved(const float *line, size_t columns) {
+    const float NOTHING = 13.8f; /* of a transmission of 1e-6, to which lower ones are raised */
+    size_t count = 0;
+    for (size_t i = 0; i < columns; i++) count += line[i] > NOTHING;
+    return 10 * count > columns;
+}
+
 void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity, float *scratch, qb__line_levels *out) {
+    const bool photons = quantity != QB_LINE_INTEGRAL;
     *out = (qb__line_levels){.values = (uint32_t)columns, .whole = true};
     for (size_t i = 0; i < columns; i++) {
         if (!isfinite(line[i])) continue;
@@ -76,7 +85,7 @@ void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity,
     }
     find_levels(line, columns, scratch, out);
     for (size_t i = 0; i < columns && out->whole; i++) out->whole = !isfinite(line[i]) || line[i] == rintf(line[i]);
-    if (out->looked) find_spikes(line, columns, quantity != QB_LINE_INTEGRAL, scratch, out);
+    if (out->looked && !(photons && is_starved(line, columns))) find_spikes(line, columns, photons, scratch, out);
 }
 
 /* ---- clipped counts ---- */

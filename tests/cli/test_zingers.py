@@ -334,6 +334,12 @@ def test_pairs_are_warned_of(tmp_path):
     assert "[zingers]" not in qb("info", tmp_path / "b.h5").stdout
 
 
+def test_photons_where_most_pixels_have_none_are_no_zingers(tmp_path):
+    qb("simulate", "foam", "--detector", "256,8", "--views", 300, "--photons", 10, "--attenuation", 0.06, "--seed", 4, "-o", tmp_path / "s.h5")
+    said = qb("fbp", tmp_path / "s.h5", "--center", "middle", "--rings", "all", "-o", tmp_path / "v.npy").stderr
+    assert "[transmission-floor]" in said and "[zingers]" not in said, said
+
+
 def test_who_replaces_them_is_not_told_to(tmp_path):
     qb("simulate", "disc", "--detector", "64,4", "--views", 60, "--photons", 20000, "-o", tmp_path / "s.h5")
     with h5py.File(tmp_path / "s.h5", "r+") as file:

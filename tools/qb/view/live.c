@@ -152,6 +152,7 @@ qb_status view_live_open(cli *c, bool cone, int *waits, view_live **live) {
     l->c = c;
     l->cone = cone;
     pthread_mutex_init(&l->lock, NULL);
+    pthread_mutex_init(&l->scan_lock, NULL);
     pthread_cond_init(&l->more, NULL);
     qb_status status = wait_for_first(l, waits);
     if (status == QB_OK) status = read_fields(l);
@@ -175,6 +176,8 @@ void view_live_close(view_live *l) {
     view_lines_close(l);
     view_source_close(l->source);
     pthread_cond_destroy(&l->more);
+    view_live_give(l->taken);
+    pthread_mutex_destroy(&l->scan_lock);
     pthread_mutex_destroy(&l->lock);
     free(l->flat);
     free(l->dark);
@@ -217,6 +220,33 @@ qb_status view_live_scan(view_live *l, qb_scan **scan) {
     if (status == QB_OK) status = qb_scan_from_tensor(&lines, angles, NULL, NULL, &as, NULL, scan);
     free(angles);
     free(missing);
+    return status;
+}
+
+void view_live_give(view_taken *taken) {
+    if (!taken || __atomic_sub_fetch(&taken->users, 1, __ATOMIC_ACQ_REL)) return;
+    qb_scan_close(taken->scan);
+    free(taken);
+}
+
+qb_status view_live_take(view_live *l, view_taken **taken) {
+    qb_status status = QB_OK;
+    pthread_mutex_lock(&l->scan_lock);
+    const unsigned long version = view_live_version(l);
+    if (!l->taken || l->taken->version != version) {
+        view_live_give(l->taken);
+        l->taken = malloc(sizeof *l->taken);
+        if (l->taken) *l->taken = (view_taken){.version = version, .users = 1};
+        status = l->taken ? view_live_scan(l, &l->taken->scan) : QB_NO_MEMORY;
+    }
+    if (status == QB_OK) {
+        __atomic_add_fetch(&l->taken->users, 1, __ATOMIC_RELAXED);
+        *taken = l->taken;
+    } else {
+        view_live_give(l->taken);
+        l->taken = NULL;
+    }
+    pthread_mutex_unlock(&l->scan_lock);
     return status;
 }
 

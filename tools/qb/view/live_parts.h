@@ -16,7 +16,9 @@ struct view_live {
     pthread_t thread; /* thread that takes views from the source */
     bool started;
     int ending;
-    pthread_mutex_t lock; /* protects all members below; held only for moments, because requests wait for it */
+    pthread_mutex_t scan_lock; /* protects `taken` */
+    view_taken *taken;         /* the last scan; NULL: none */
+    pthread_mutex_t lock;      /* protects all members below; held only for moments, because requests wait for it */
     size_t rows, columns, slots;
     double pixels[2];          /* pixel size in mm along columns and rows; 0: unknown */
     bool rolling;              /* slots are used again, for further turns */

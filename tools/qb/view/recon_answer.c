@@ -55,10 +55,15 @@ static void cut(const view_made *made, const view_plane *p, float *out) {
     const size_t *n = made->shape, step = p->step;
     for (size_t i = 0; i < p->count[0]; i++) {
         const size_t y = p->first[0] + i * step;
+        if (step == 1) {
+            memcpy(out, made->values + y * n[1] + p->first[1], p->count[1] * sizeof *out);
+            out += p->count[1];
+            continue;
+        }
         for (size_t j = 0; j < p->count[1]; j++) {
             const size_t x = p->first[1] + j * step;
             const float *at = made->values + y * n[1] + x;
-            *out++ = step == 1 ? *at : mean_of(at, smaller(step, n[0] - y), smaller(step, n[1] - x), n[1]);
+            *out++ = mean_of(at, smaller(step, n[0] - y), smaller(step, n[1] - x), n[1]);
         }
     }
 }

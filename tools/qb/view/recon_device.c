@@ -14,9 +14,9 @@
 struct view_device {
     pthread_mutex_t lock;
     qb_tool_planes *planes;
-    qb_job *job;   /* the last plan */
-    qb_scan *scan; /* scan of the last plan, where the scan is running */
-    char key[320]; /* what the last plan is for: version and changes */
+    qb_job *job;       /* the last plan */
+    view_taken *taken; /* scan of the last plan, where the scan is running */
+    char key[320];     /* what the last plan is for: version and changes */
     size_t *stamps;
     size_t count;   /* number of planes computed */
     double seconds; /* time for the last plane */
@@ -62,9 +62,9 @@ bool view_device_computes(const view_recon *r) { return r->device && qb_tool_pla
 
 static void forget_job(struct view_device *d) {
     qb_job_destroy(d->job);
-    qb_scan_close(d->scan);
+    view_live_give(d->taken);
     d->job = NULL;
-    d->scan = NULL;
+    d->taken = NULL;
 }
 
 void view_device_close(view_recon *r) {
@@ -88,8 +88,8 @@ static qb_status plan(view_recon *r, qb_scan *scan, const view_changes *changes,
     view_options_of made;
     if (d->job && strcmp(d->key, key) == 0) return QB_OK;
     forget_job(d);
-    if (r->live && view_live_scan(r->live, &d->scan) != QB_OK) return QB_UNSUPPORTED;
-    if (r->live) scan = d->scan;
+    if (r->live && view_live_take(r->live, &d->taken) != QB_OK) return QB_UNSUPPORTED;
+    if (r->live) scan = d->taken->scan;
     qb_status status = view_options_make(r->c, false, changes, &made);
     if (status != QB_OK) return status;
     view_recon_set_grid(r, r->rough ? VIEW_ROUGH : VIEW_WHOLE, &made.fbp);

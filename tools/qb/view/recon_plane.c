@@ -208,13 +208,13 @@ static qb_status rough_plane(view_recon *r, part *p, const view_changes *changes
 /* Computes a plane from the views that have come so far, which are line integrals in memory. */
 static qb_status live_plane(view_recon *r, part *p, const view_changes *changes, const volatile sig_atomic_t *gone,
                             float *out) {
-    qb_scan *scan;
-    qb_status status = view_live_scan(r->live, &scan);
+    view_taken *taken;
+    qb_status status = view_live_take(r->live, &taken);
     if (status != QB_OK) return status;
-    p->real = p->scan = scan;
+    p->real = p->scan = taken->scan;
     p->kept = true;
     status = run(r, p, changes, gone, out);
-    qb_scan_close(scan);
+    view_live_give(taken);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/frame_list.h"
@@ -228,6 +229,38 @@ out:
     return status;
 }
 
+/* ---- all blocks ---- */
+
+typedef struct looking {
+    size_t room; /* rows of a block */
+    const qb_env *env;
+    dead_look by[QB__SHARE_MOST]; /* of each thread */
+} looking;
+
+/* The buffers of a thread, in one piece of memory. */
+static qb_status begin(dead_look *l, size_t room) {
+    const size_t pixels = qb__round_up(room * l->scan->info.columns, 64),
+                 bytes = pixels * qb_dtype_size(l->scan->info.dtype);
+    const qb_status status = qb__alloc(2 * bytes + pixels * (3 + sizeof *l->sum), 1, &l->first);
+    if (status != QB_OK) return status;
+    l->raw = l->first + bytes;
+    l->sum = (float *)(void *)(l->raw + bytes);
+    l->state = (unsigned char *)(l->sum + pixels);
+    l->lit = l->state + pixels;
+    l->found = l->lit + pixels;
+    return QB_OK;
+}
+
+static qb_status look(void *context, size_t block, size_t worker) {
+    looking *all = context;
+    dead_look *l = &all->by[worker];
+    qb_status status = l->first ? QB_OK : begin(l, all->room);
+    l->row0 = block * all->room;
+    l->rows = qb__smaller(all->room, l->scan->info.rows - l->row0);
+    if (status == QB_OK) status = qb__check_cancel(all->env);
+    return status == QB_OK ? look_at_block(l) : status;
+}
+
 /* ---- results ---- */
 
 static qb_status tell(const dead_look *l, const unsigned char *before) {
@@ -260,37 +293,25 @@ qb_status qb__scan_look_at_dead_parts(qb_scan *scan, unsigned char **mask, const
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
     const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));
-    dead_look l = {.scan = scan};
+    const size_t threads = qb__smaller(scan->parts.data.source->threads, QB__SHARE_MOST);
+    looking l = {.room = room, .env = env};
     unsigned char *before = NULL;
     qb_status status;
     if (!qb__scan_views_worth(scan) || !(scan->flat || qb__scan_can_blank(scan))) return QB_OK;
     if (info->quantity == QB_COUNTS && !scan->flat) return QB_OK;
     if (!*mask) QB__TRY(qb__alloc(all, 1, mask));
-    l.marks = *mask;
     QB__TRY(qb__alloc(all, 1, &before));
-    memcpy(before, l.marks, all);
-    QB__TRY(qb__alloc(room, bytes, &l.first));
-    QB__TRY(qb__alloc(room, bytes, &l.raw));
-    QB__TRY(qb__alloc(room, info->columns, &l.state));
-    QB__TRY(qb__alloc(room, info->columns, &l.lit));
-    QB__TRY(qb__alloc(room, info->columns, &l.found));
-    QB__TRY(qb__alloc(room, info->columns * sizeof *l.sum, &l.sum));
-    for (; l.row0 < info->rows; l.row0 += room) {
-        l.rows = qb__smaller(room, info->rows - l.row0);
-        QB__TRY(qb__check_cancel(env));
-        QB__TRY(look_at_block(&l));
-    }
-    if (l.count && (double)l.count <= MOST * (double)all)
-        status = tell(&l, before);
+    memcpy(before, *mask, all);
+    for (size_t i = 0; i < threads; i++) l.by[i] = (dead_look){.scan = scan, .marks = *mask};
+    QB__TRY(qb__share(threads, qb__ceil_div(info->rows, room), look, &l));
+    for (size_t i = 1; i < threads; i++) l.by[0].count += l.by[i].count;
+    const size_t count = l.by[0].count;
+    if (count && (double)count <= MOST * (double)all)
+        status = tell(&l.by[0], before);
     else
-        memcpy(l.marks, before, all);
+        memcpy(*mask, before, all);
 out:
     qb__free(before);
-    qb__free(l.first);
-    qb__free(l.raw);
-    qb__free(l.state);
-    qb__free(l.lit);
-    qb__free(l.found);
-    qb__free(l.sum);
+    for (size_t i = 0; i < threads; i++) qb__free(l.by[i].first);
     return status;
 }

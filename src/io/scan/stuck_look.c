@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/frame_list.h"
@@ -186,15 +187,32 @@ bool qb__scan_views_worth(const qb_scan *scan) {
     return chunk <= 1 || view * (double)chunk * (VIEWS / PART) <= fmax(UNPACKED, all / 20);
 }
 
-static qb_status look(stuck_look *l, size_t room, const qb_env *env) {
-    const size_t rows = l->scan->info.rows;
-    for (; l->row0 < rows; l->row0 += room) {
-        l->rows = qb__smaller(room, rows - l->row0);
-        qb_status status = qb__check_cancel(env);
-        if (status == QB_OK) status = look_at_block(l);
-        if (status != QB_OK) return status;
-    }
+typedef struct looking {
+    size_t room; /* rows of a block */
+    const qb_env *env;
+    stuck_look by[QB__SHARE_MOST]; /* of each thread */
+} looking;
+
+/* The buffers of a thread, in one piece of memory. */
+static qb_status begin(stuck_look *l, size_t room) {
+    const size_t pixels = qb__round_up(room * l->scan->info.columns, 64),
+                 bytes = pixels * qb_dtype_size(l->scan->info.dtype);
+    const qb_status status = qb__alloc(2 * (bytes + pixels), 1, &l->first);
+    if (status != QB_OK) return status;
+    l->raw = l->first + bytes;
+    l->state = (unsigned char *)(l->raw + bytes);
+    l->outside = l->state + pixels;
     return QB_OK;
+}
+
+static qb_status look(void *context, size_t block, size_t worker) {
+    looking *all = context;
+    stuck_look *l = &all->by[worker];
+    qb_status status = l->first ? QB_OK : begin(l, all->room);
+    l->row0 = block * all->room;
+    l->rows = qb__smaller(all->room, l->scan->info.rows - l->row0);
+    if (status == QB_OK) status = qb__check_cancel(all->env);
+    return status == QB_OK ? look_at_block(l) : status;
 }
 
 qb_status qb__scan_look_at_pixels(qb_scan *scan, unsigned char **mask, const qb_env *env) {
@@ -202,25 +220,21 @@ qb_status qb__scan_look_at_pixels(qb_scan *scan, unsigned char **mask, const qb_
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
     const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));
-    stuck_look l = {.scan = scan};
+    const size_t threads = qb__smaller(scan->parts.data.source->threads, QB__SHARE_MOST);
+    looking l = {.room = room, .env = env};
     qb_status status;
     if (!qb__scan_views_worth(scan)) return QB_OK;
     if (!*mask) QB__TRY(qb__alloc(all, 1, mask));
-    l.marks = *mask;
-    QB__TRY(qb__alloc(room, bytes, &l.first));
-    QB__TRY(qb__alloc(room, bytes, &l.raw));
-    QB__TRY(qb__alloc(room, info->columns, &l.state));
-    QB__TRY(qb__alloc(room, info->columns, &l.outside));
-    QB__TRY(look(&l, room, env));
-    if (l.count && (double)l.count <= MOST * (double)all)
-        status = tell(&l);
+    for (size_t i = 0; i < threads; i++) l.by[i] = (stuck_look){.scan = scan, .marks = *mask};
+    QB__TRY(qb__share(threads, qb__ceil_div(info->rows, room), look, &l));
+    for (size_t i = 1; i < threads; i++) l.by[0].count += l.by[i].count;
+    const size_t count = l.by[0].count;
+    if (count && (double)count <= MOST * (double)all)
+        status = tell(&l.by[0]);
     else
         for (size_t i = 0; i < all; i++)
-            if (l.marks[i] == QB_PIXEL_STUCK) l.marks[i] = QB_PIXEL_MEASURED;
+            if ((*mask)[i] == QB_PIXEL_STUCK) (*mask)[i] = QB_PIXEL_MEASURED;
 out:
-    qb__free(l.first);
-    qb__free(l.raw);
-    qb__free(l.state);
-    qb__free(l.outside);
+    for (size_t i = 0; i < threads; i++) qb__free(l.by[i].first);
     return status;
 }

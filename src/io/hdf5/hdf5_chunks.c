@@ -76,7 +76,8 @@ typedef struct sweep {
     const qb__region *region;
     char *out;
     size_t size, layers, downs, acrosses; /* bytes of a number; numbers of chunks */
-    char *memory;                         /* per worker: a chunk as stored, and unpacked */
+    size_t threads;
+    char *memory; /* per worker: a chunk as stored, and unpacked */
 } sweep;
 
 static qb_status bad_chunk(const sweep *s, const hsize_t at[3], const char *why) {
@@ -175,9 +176,11 @@ static qb_status read_chunk(void *context, size_t piece, size_t worker) {
     const sweep *s = context;
     const qb__h5_chunks *chunks = s->chunks;
     const size_t *shape = s->source->chunk;
-    const size_t across = piece % s->acrosses, down = piece / s->acrosses % s->downs;
-    const hsize_t at[3] = {layer_of(s, piece / s->acrosses / s->downs) * shape[0],
-                           (s->region->row0 / shape[1] + down) * shape[1], across * shape[2]};
+    size_t number;
+    const size_t layer = qb__layer_turn(piece, s->layers, s->downs * s->acrosses, s->threads, &number);
+    const size_t across = number % s->acrosses, down = number / s->acrosses;
+    const hsize_t at[3] = {layer_of(s, layer) * shape[0], (s->region->row0 / shape[1] + down) * shape[1],
+                           across * shape[2]};
     char *raw = s->memory + worker * qb__h5_chunks_memory(chunks), *to = raw + qb__h5_chunks_most(chunks);
     const char *chunk;
     size_t bytes = 0;
@@ -193,7 +196,7 @@ static qb_status read_chunk(void *context, size_t piece, size_t worker) {
 qb_status qb__h5_chunks_read(const qb__h5_chunks *chunks, hid_t set, int rank, const qb__source *source,
                              const qb__region *region, void *out) {
     const size_t *shape = source->chunk, last = region->first + (region->count - 1) * region->step;
-    sweep s = {chunks, set, rank, source, region, out, qb_dtype_size(source->dtype), 0, 0, 0, NULL};
+    sweep s = {chunks, set, rank, source, region, out, qb_dtype_size(source->dtype), 0, 0, 0, 1, NULL};
     s.layers = region->step <= shape[0] ? last / shape[0] - region->first / shape[0] + 1 : region->count;
     s.downs = (region->row1 - 1) / shape[1] - region->row0 / shape[1] + 1;
     s.acrosses = qb__ceil_div(source->shape[2], shape[2]);
@@ -201,6 +204,7 @@ qb_status qb__h5_chunks_read(const qb__h5_chunks *chunks, hid_t set, int rank, c
     size_t threads = qb__smaller(source->threads, pieces);
     /* Small chunks: do not use more threads than are worth starting. */
     threads = qb__smaller(threads, 1 + pieces * chunks->bytes / (QB__PIECE_LEAST / 4));
+    s.threads = threads;
     qb_status status = qb__alloc(threads, qb__h5_chunks_memory(chunks), &s.memory);
     if (status == QB_OK) status = qb__share(threads, pieces, read_chunk, &s);
     qb__free(s.memory);

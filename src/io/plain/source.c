@@ -183,3 +183,9 @@ qb_quantity qb__quantity_named(const char *name) {
     while (quantity > QB_QUANTITY_AUTO && strcmp(name, qb_quantity_name(quantity)) != 0) quantity--;
     return quantity;
 }
+
+size_t qb__layer_turn(size_t piece, size_t layers, size_t chunks, size_t threads, size_t *chunk) {
+    const size_t first = piece / (threads * chunks) * threads, count = qb__smaller(threads, layers - first);
+    *chunk = (piece - first * chunks) / count;
+    return first + (piece - first * chunks) % count;
+}

@@ -202,4 +202,8 @@ typedef struct qb__scan_parts {
 
 void qb__scan_parts_release(qb__scan_parts *parts);
 
+/* The layer of chunks, and the chunk in it, that is read as number `piece` of layers * chunks. `threads` layers take
+ * turns, so that threads do not write to the same pages of memory at the same time. */
+size_t qb__layer_turn(size_t piece, size_t layers, size_t chunks, size_t threads, size_t *chunk);
+
 #endif

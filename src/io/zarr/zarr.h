@@ -50,9 +50,15 @@ qb_status qb__zarr_load(const char *folder, qb__zarr_array *array, bool *is_arra
 void qb__zarr_halve(qb_dtype dtype, const void *a, const void *b, size_t rows, size_t columns, size_t first, size_t end,
                     void *out);
 
+/* Work that the threads of qb__zarr_put_layer do between chunks; worker < threads. */
+typedef struct qb__zarr_more {
+    size_t count;
+    qb_status (*run)(void *context, size_t piece, size_t worker);
+    void *context;
+} qb__zarr_more;
 /* Compresses and writes the chunks of one layer of files. `data`: the images of the layer, `stride` bytes apart. */
 qb_status qb__zarr_put_layer(const qb__zarr_array *array, const char *folder, const char *path, size_t layer,
-                             const void *data, size_t stride, size_t threads);
+                             const void *data, size_t stride, size_t threads, const qb__zarr_more *more);
 /* Waits until the files of a layer are on disk. */
 qb_status qb__zarr_sync_layer(const qb__zarr_array *array, const char *folder, const char *path, size_t layer,
                               size_t threads);

@@ -36,7 +36,17 @@ typedef struct layer {
     char *memory;  /* per worker: a chunk */
     output *files;
     pthread_mutex_t lock; /* of `left` */
+    qb__zarr_more more;
+    size_t every; /* one piece of so many is of `more`, until they are done */
 } layer;
+
+/* Whether a piece is of `more`; *number: which of them, or which chunk. */
+static bool is_more(const layer *l, size_t piece, size_t *number) {
+    const size_t before = qb__smaller(piece / l->every, l->more.count);
+    const bool more = before < l->more.count && piece % l->every == l->every - 1;
+    *number = more ? before : piece - before;
+    return more;
+}
 
 static size_t most(const qb__zarr_array *a) { return qb__codec_most(a->codec, qb__zarr_bytes(a)); }
 
@@ -49,8 +59,7 @@ static void put_word(char *to, uint64_t value, size_t bytes) {
 }
 
 /* Packs a chunk; its length is 0 if it lies outside the array. */
-static qb_status pack_chunk(void *context, size_t piece, size_t worker, char *out, size_t *length) {
-    const layer *l = context;
+static qb_status pack_chunk(const layer *l, size_t piece, size_t worker, char *out, size_t *length) {
     const qb__zarr_array *a = l->array;
     const size_t bytes = qb__zarr_bytes(a), chunks = qb__zarr_chunks(a), wide = a->file[2] / a->chunk[2];
     const size_t file = piece / chunks, chunk = piece % chunks;
@@ -126,8 +135,7 @@ static void remove_files(layer *l, size_t files) {
 }
 
 /* The chunks of a file follow each other. */
-static qb_status place_chunk(void *context, size_t piece, size_t length) {
-    layer *l = context;
+static qb_status place_chunk(layer *l, size_t piece, size_t length) {
     const size_t chunks = qb__zarr_chunks(l->array), chunk = piece % chunks;
     output *f = &l->files[piece / chunks];
     const qb_status status = chunk == 0 ? open_file(l, piece / chunks) : QB_OK;
@@ -145,8 +153,7 @@ static uint64_t start_of(const layer *l, size_t file, size_t chunk) {
     return at;
 }
 
-static qb_status store_chunk(void *context, size_t piece, const char *packed, size_t length) {
-    layer *l = context;
+static qb_status store_chunk(layer *l, size_t piece, const char *packed, size_t length) {
     const size_t chunks = qb__zarr_chunks(l->array), file = piece / chunks;
     output *f = &l->files[file];
     const qb_status status =
@@ -156,6 +163,24 @@ static qb_status store_chunk(void *context, size_t piece, const char *packed, si
     const bool whole = --f->left == 0;
     pthread_mutex_unlock(&l->lock);
     return whole ? close_file(l, file) : QB_OK;
+}
+
+static qb_status pack_piece(void *context, size_t piece, size_t worker, char *out, size_t *length) {
+    const layer *l = context;
+    size_t number;
+    *length = 0;
+    if (is_more(l, piece, &number)) return l->more.run(l->more.context, number, worker);
+    return pack_chunk(l, number, worker, out, length);
+}
+
+static qb_status place_piece(void *context, size_t piece, size_t length) {
+    size_t number;
+    return is_more(context, piece, &number) ? QB_OK : place_chunk(context, number, length);
+}
+
+static qb_status store_piece(void *context, size_t piece, const char *packed, size_t length) {
+    size_t number;
+    return is_more(context, piece, &number) ? QB_OK : store_chunk(context, number, packed, length);
 }
 
 static size_t files_across(const qb__zarr_array *a) { return qb__ceil_div(a->shape[2], a->file[2]); }
@@ -179,7 +204,7 @@ qb_status qb__zarr_sync_layer(const qb__zarr_array *a, const char *folder, const
 }
 
 qb_status qb__zarr_put_layer(const qb__zarr_array *a, const char *folder, const char *path, size_t number,
-                             const void *data, size_t stride, size_t threads) {
+                             const void *data, size_t stride, size_t threads, const qb__zarr_more *more) {
     const size_t count = qb__smaller(a->file[0], a->shape[0] - number * a->file[0]);
     const size_t files = files_across(a) * qb__ceil_div(a->shape[1], a->file[1]);
     layer l = {.array = a,
@@ -188,9 +213,12 @@ qb_status qb__zarr_put_layer(const qb__zarr_array *a, const char *folder, const 
                .number = number,
                .images = {data, stride, count, a->shape[1], a->shape[2], qb_dtype_size(a->dtype)},
                .across = files_across(a)};
-    const qb__ordered work = {files * qb__zarr_chunks(a), most(a), &l, pack_chunk, place_chunk, store_chunk};
+    if (more) l.more = *more;
+    const qb__ordered work = {
+        files * qb__zarr_chunks(a) + l.more.count, most(a), &l, pack_piece, place_piece, store_piece};
     char *indices = NULL;
     qb_status status;
+    l.every = work.pieces / qb__larger(l.more.count, 1);
     threads = qb__smaller(threads, work.pieces);
     pthread_mutex_init(&l.lock, NULL);
     QB__TRY(qb__alloc(files, sizeof *l.files, &l.files));

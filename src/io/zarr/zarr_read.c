@@ -18,8 +18,8 @@ typedef struct sweep {
     const qb__zarr *zarr;
     const qb__region *region;
     char *out;
-    size_t downs, acrosses; /* numbers of chunks */
-    char *memory;           /* per worker: a chunk as stored, and unpacked */
+    size_t layers, downs, acrosses, threads; /* numbers of chunks; of threads */
+    char *memory;                            /* per worker: a chunk as stored, and unpacked */
 } sweep;
 
 static size_t stored_most(const qb__zarr_array *a) { return qb__codec_most(a->codec, qb__zarr_bytes(a)) + 4096; }
@@ -127,9 +127,11 @@ static size_t layer_of(const sweep *s, size_t n) {
 static qb_status read_chunk(void *context, size_t piece, size_t worker) {
     const sweep *s = context;
     const qb__zarr_array *a = &s->zarr->array;
-    const size_t across = piece % s->acrosses, down = piece / s->acrosses % s->downs;
-    const size_t at[3] = {layer_of(s, piece / s->acrosses / s->downs) * a->chunk[0],
-                          (s->region->row0 / a->chunk[1] + down) * a->chunk[1], across * a->chunk[2]};
+    size_t turn;
+    const size_t layer = qb__layer_turn(piece, s->layers, s->downs * s->acrosses, s->threads, &turn);
+    const size_t across = turn % s->acrosses, down = turn / s->acrosses;
+    const size_t at[3] = {layer_of(s, layer) * a->chunk[0], (s->region->row0 / a->chunk[1] + down) * a->chunk[1],
+                          across * a->chunk[2]};
     char *raw = s->memory + worker * qb__zarr_read_memory(a), *chunk = raw + qb__round_up(stored_most(a), 64);
     char name[4096];
     size_t file[3], number = 0;
@@ -153,11 +155,11 @@ qb_status qb__zarr_read(qb__source *source, const qb__region *region, void *out)
     const qb__zarr_array *a = &zarr->array;
     const size_t last = region->first + (region->count - 1) * region->step;
     sweep s = {.zarr = zarr, .region = region, .out = out};
-    const size_t layers =
-        region->step <= a->chunk[0] ? last / a->chunk[0] - region->first / a->chunk[0] + 1 : region->count;
+    s.layers = region->step <= a->chunk[0] ? last / a->chunk[0] - region->first / a->chunk[0] + 1 : region->count;
     s.downs = (region->row1 - 1) / a->chunk[1] - region->row0 / a->chunk[1] + 1;
     s.acrosses = qb__ceil_div(a->shape[2], a->chunk[2]);
-    const size_t pieces = layers * s.downs * s.acrosses, threads = qb__smaller(source->threads, pieces);
+    const size_t pieces = s.layers * s.downs * s.acrosses, threads = qb__smaller(source->threads, pieces);
+    s.threads = threads;
     qb_status status = qb__alloc(threads, qb__zarr_read_memory(a), &s.memory);
     if (status == QB_OK) status = qb__share(threads, pieces, read_chunk, &s);
     qb__free(s.memory);

@@ -114,8 +114,7 @@ static qb_status join_zarr(qb_writer *writer, const qb__writer_location *place) 
 
 /* ---- layers ---- */
 
-/* Work of halve_layer: halves a layer and puts the images into the spool of the next level. A piece is one image of
- * half resolution. */
+/* Halves a layer and puts the images into the spool of the next level. A piece is one image of half resolution. */
 typedef struct halving {
     const zarr_writer *z;
     int level;
@@ -133,18 +132,6 @@ static qb_status halve_image(void *context, size_t piece, size_t worker) {
     qb__zarr_halve(a->dtype, one, two, a->shape[1], a->shape[2], 0, half->shape[1], image);
     const size_t number = h->first / 2 + piece;
     return qb__spool_put(to, number, number + 1, image);
-}
-
-static qb_status halve_layer(const qb_writer *writer, int level, size_t layer, const char *data, size_t stride) {
-    const zarr_writer *z = writer->own;
-    const qb__zarr_array *a = &z->level[level];
-    halving h = {z, level, layer * a->file[0], 0, stride, data, NULL};
-    h.images = qb__smaller(a->file[0], a->shape[0] - h.first);
-    const size_t pieces = qb__ceil_div(h.images, 2), threads = qb__smaller(writer->threads, pieces);
-    qb_status status = qb__alloc(threads, z->spool[level + 1].image, &h.memory);
-    if (status == QB_OK) status = qb__share(threads, pieces, halve_image, &h);
-    qb__free(h.memory);
-    return status;
 }
 
 static qb_status is_packed(const zarr_writer *z, int level, size_t layer, bool *packed) {
@@ -178,19 +165,27 @@ static qb_status pack_layer(const qb_writer *writer, int level, size_t layer, co
     const qb__spool *spool = &z->spool[level];
     const bool spooled = !data;
     const size_t stride = spooled ? qb__spool_stride(spool) : spool->image;
+    const qb__zarr_array *a = &z->level[level];
+    const size_t first = layer * a->file[0], images = qb__smaller(a->file[0], a->shape[0] - first);
     const char *mapped = NULL;
     char folder[4096];
+    halving h = {z, level, first, images, stride, data, NULL};
+    qb__zarr_more more = {0, halve_image, &h};
     qb_status status;
     level_folder(z, level, folder, sizeof folder);
     if (spooled) QB__TRY(qb__spool_map(spool, layer, &mapped));
-    if (spooled) data = mapped;
-    QB__TRY(qb__zarr_put_layer(&z->level[level], folder, writer->path, layer, data, stride, writer->threads));
-    if (level + 1 < z->levels) QB__TRY(halve_layer(writer, level, layer, data, stride));
+    if (spooled) h.data = mapped;
+    if (level + 1 < z->levels) {
+        more.count = qb__ceil_div(images, 2);
+        QB__TRY(qb__alloc(writer->threads, spool[1].image, &h.memory));
+    }
+    QB__TRY(qb__zarr_put_layer(a, folder, writer->path, layer, h.data, stride, writer->threads, &more));
     if (!spooled) QB__TRY(qb__spool_mark(spool, layer, QB__SPOOL_PACKED));
     QB__TRY(settle(writer, level));
     if (spooled) z->unsettled[level] = layer + 1;
     if (z->own) QB__TRY(settle(writer, level)); /* another process may read the spool at any time */
 out:
+    qb__free(h.memory);
     qb__spool_unmap(spool, mapped);
     return status;
 }

@@ -76,6 +76,12 @@ def test_info(truth, tmp_path):
         assert told["sod_mm"] == SOD and told["sdd_mm"] == SDD and told["pixel_size_mm"] == pytest.approx(PITCH)
 
 
+def test_empty_streams(truth, tmp_path):
+    """Scanners leave streams without content, as public reports show: they count as missing."""
+    (tmp_path / "s.txrm").write_bytes(compound(streams(counts(truth), **{"ReferenceData/Image": b"", "Alignment/X-Shifts": b"", "Alignment/Y-Shifts": b""})))
+    assert "0 flats" in qb("info", "s.txrm", cwd=tmp_path).stdout
+
+
 def test_shifts(truth, tmp_path):
     """Images that moved lie right again by the file's shifts, also in a turned image; --shifts replaces them."""
     rng = np.random.default_rng(1)

@@ -110,7 +110,7 @@ static qb_status open_flats(const qb__ole2 *ole, const char *path, const qb__zei
     flats.hundreds = false;
     flats.numbered = qb__ole2_find(ole, "MultiReferenceData/Image1", &bytes);
     flats.folder = flats.numbered ? "MultiReferenceData" : "ReferenceData";
-    if (!flats.numbered && !qb__ole2_find(ole, "ReferenceData/Image", &bytes)) return QB_OK;
+    if (!flats.numbered && (!qb__ole2_find(ole, "ReferenceData/Image", &bytes) || !bytes)) return QB_OK;
     snprintf(name, sizeof name, "%s/DataType", flats.folder);
     if (read_word(ole, name, &type)) QB__TRY(dtype_of(path, name, type, &flats.dtype));
     snprintf(name, sizeof name, "%s/ImageInfo/NoOfImages", flats.folder);

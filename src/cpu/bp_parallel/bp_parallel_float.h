@@ -7,25 +7,28 @@
  *   PIXELS             pixels of a 2x2 block whose sums fit into registers together */
 #define COLUMN_VECTORS(lanes) ((lanes) / WIDTH)
 #define PACKED_BYTES(lanes) ((lanes) * (unsigned)sizeof(float))
+/* Each sum waits for the one before it: with a single vector of lanes, the sums of four pixels are too few to fill the
+ * time. */
+#define BLOCKS_TOGETHER(lanes) (COLUMN_VECTORS(lanes) == 1 ? 2 : 1)
 #include "bp_parallel_lanes.h"
 
 /* Otherwise compilers subtract the scalar and shuffle both weights into vectors, on the port that multiplies; a
  * broadcasting load needs no shuffle. */
 #define IN_A_VECTOR(x) __asm__("" : "+v"(x))
 
-enum { MOST_VECTORS = 4 };
+enum { MOST_VECTORS = 4, MOST_PIXELS = 8 };
 
 INLINE void add_pixels(const char *base, const cells *table, unsigned views, unsigned first, float *sums,
-                       unsigned vectors, bool linear) {
+                       unsigned pixels, unsigned vectors, bool linear) {
     const unsigned column_bytes = vectors * sizeof(vector);
-    vector sum[PIXELS][MOST_VECTORS];
-#pragma GCC unroll 4
-    for (unsigned p = 0; p < PIXELS; p++)
+    vector sum[MOST_PIXELS][MOST_VECTORS];
+#pragma GCC unroll 8
+    for (unsigned p = 0; p < pixels; p++)
 #pragma GCC unroll 4
         for (unsigned i = 0; i < vectors; i++) sum[p][i] = vector_load(sums + (p * vectors + i) * WIDTH);
     for (unsigned v = 0; v < views; v++) {
-#pragma GCC unroll 4
-        for (unsigned p = 0; p < PIXELS; p++) {
+#pragma GCC unroll 8
+        for (unsigned p = 0; p < pixels; p++) {
             const char *at = base + table[v].offset[first + p];
             if (linear) {
                 vector after = vector_set1(table[v].weight[first + p]);
@@ -45,16 +48,17 @@ INLINE void add_pixels(const char *base, const cells *table, unsigned views, uns
             }
         }
     }
-#pragma GCC unroll 4
-    for (unsigned p = 0; p < PIXELS; p++)
+#pragma GCC unroll 8
+    for (unsigned p = 0; p < pixels; p++)
 #pragma GCC unroll 4
         for (unsigned i = 0; i < vectors; i++) vector_store(sums + (p * vectors + i) * WIDTH, sum[p][i]);
 }
 
 INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block, float *sums,
                       unsigned vectors, bool linear) {
-    for (unsigned p = 0; p < 4; p += PIXELS)
-        add_pixels(base, table, views, block * 4 + p, sums + p * vectors * WIDTH, vectors, linear);
+    const unsigned pixels = vectors == 1 ? MOST_PIXELS : PIXELS;
+    for (unsigned p = 0; p < 4 || p < pixels; p += pixels)
+        add_pixels(base, table, views, block * 4 + p, sums + p * vectors * WIDTH, pixels, vectors, linear);
 }
 
 static void float_pack(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes, unsigned slices,

@@ -15,7 +15,8 @@
  *   COLUMN_VECTORS(lanes)      vectors of one column with all lanes
  *   PACKED_BYTES(lanes)        bytes of one column
  *   cells_fill()               sixteen table entries
- *   block_add()                four pixels, all lanes, the views of one table
+ *   block_add()                blocks of four pixels, all lanes, the views of one table
+ *   BLOCKS_TOGETHER(lanes)     blocks of four pixels that block_add() computes at a time; 1 by default
  *   SKIPPED_VIEWS              views that are left out together, if none of them sees the pixels; 1 by default
  *   transpose(rows)            a WIDTH x WIDTH square of floats in place */
 #include "bp_parallel.h"
@@ -34,6 +35,9 @@
 #define CACHE_VIEWS 16
 #endif
 
+#ifndef BLOCKS_TOGETHER
+#define BLOCKS_TOGETHER(lanes) 1
+#endif
 #ifndef SKIPPED_VIEWS
 #define SKIPPED_VIEWS 1
 #endif
@@ -187,8 +191,8 @@ INLINE void add_subtile(scratch *s, const part *t, ahead next, const char *packe
         const char *base = packed + v * view_bytes;
         n = fill_table(s, t, s->starts + v, n, columns, view_bytes, column_bytes, linear);
         if (n == 0) continue;
-        for (unsigned i = 0; i < 4 * t->chunks; i++) {
-            look_ahead(&next);
+        for (unsigned i = 0; i < 4 * t->chunks; i += BLOCKS_TOGETHER(lanes)) {
+            for (unsigned k = 0; k < BLOCKS_TOGETHER(lanes); k++) look_ahead(&next);
             block_add(base, s->table[i / 4], n, i % 4, sums + (size_t)i * 4 * lanes, COLUMN_VECTORS(lanes), linear);
         }
     }

@@ -34,10 +34,11 @@ enum { FULL_PASSES = 3, FEW_VIEWS = 16, MANY_STEPS = 32 };
 /* A pass changes the voxels by its steps together, and its steps cancel in a cycle. Subsets are merged when more cancels
  * than twice the change, or than the change if that hardly falls (to more than 0.9 of the last pass's). The distance
  * from the minimum goes with the change of one step: where a pass of s steps changed the voxels by s times --stop,
- * volumes were 3 to 9 HU away, with 1 to 16 subsets. The first pass after the momentum was dropped changes little,
+ * volumes were 3 to 9 HU away, with 1 to 16 subsets. Where more cancels than the change, they were as near when the steps
+ * themselves, added up, were 4.5 times that. The first pass after the momentum was dropped changes little,
  * wherever the minimum is. With many voxels the cost may go on falling while they hardly change: then a change of half
  * of --stop is enough. */
-static const double most_cycle = 2, idle_cycle = 1, idle_fall = 0.9;
+static const double most_cycle = 2, idle_cycle = 1, idle_fall = 0.9, near_steps = 4.5;
 
 /* ---- operations on vectors; the same in kernels/vectors/prior.cl ---- */
 
@@ -338,8 +339,11 @@ out:
 static bool is_near(const mbir *s, const qb__solved *solved) {
     const double stop = s->model->stop, change = solved->trace[solved->iterations - 1].change;
     const size_t steps = steps_of(s);
-    if (!s->swift || is_cycling(s, solved) || change > stop * (double)steps) return false;
-    return steps > 1 ? solved->iterations >= FULL_PASSES : solved->rest <= 3 * stop || change <= stop / 2;
+    const bool mostly_cycle = s->cycle > idle_cycle && views_of_step(s) >= FEW_VIEWS;
+    if (!s->swift || solved->iterations < FULL_PASSES) return false;
+    if (mostly_cycle && change * (1 + s->cycle) <= near_steps * stop * (double)steps) return true;
+    if (is_cycling(s, solved) || change > stop * (double)steps) return false;
+    return steps > 1 || solved->rest <= 3 * stop || change <= stop / 2;
 }
 
 /* End a pass: write the trace, and decide whether it was the last one. */

@@ -27,7 +27,8 @@ enum {
     QB__RINGS_SORT = 8,     /* dense weak stripes, by sorted columns */
     QB__RINGS_WAVELET = 16, /* dense weak stripes, by wavelets */
     QB__RINGS_PROFILE = 32, /* dense weak stripes, by the mean over the views */
-    QB__RINGS_MOVES = 64    /* not of a method: the object moves from view to view, and its edges with it */
+    QB__RINGS_MOVES = 64,   /* not of a method: the object moves from view to view, and its edges with it */
+    QB__RINGS_SOFT = 128    /* not of a method: a filter has spread stripes to the columns around */
 };
 
 enum {
@@ -97,7 +98,7 @@ void qb__rings_add_shared(double *errors, size_t columns, double all);
 /* Adds stripes several columns wide, up to half the window `large`, to stripe[]. */
 void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row);
 /* Adds stripes that are one column wide to stripe[]. */
-void qb__rings_spikes(qb__rings_row *row);
+void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row);
 /* Interpolates the lost columns of lines[]. */
 void qb__rings_bridge(qb__rings_row *row);
 /* Adds dense weak stripes to stripe[], as far as they are alike in all views. */

@@ -101,7 +101,7 @@ static void find_strong(const qb__rings_how *how, unsigned parts, qb__rings_row 
     row->kinds &= QB__RINGS_DEAD;
     memset(row->stripe, 0, row->columns * sizeof *row->stripe);
     if (parts & QB__RINGS_LARGE) qb__rings_wide(how, row);
-    if (parts & QB__RINGS_NARROW) qb__rings_spikes(row);
+    if (parts & QB__RINGS_NARROW) qb__rings_spikes(how, row);
 }
 
 /* Finds weak stripes in all columns, then the stripes that become visible without them. */
@@ -109,7 +109,7 @@ static void find_weak(const qb__rings_how *how, qb__rings_row *row) {
     if (how->parts & (QB__RINGS_SORT | QB__RINGS_WAVELET | QB__RINGS_PROFILE)) qb__rings_dense(how, row);
     if (!(how->parts & QB__RINGS_LARGE)) return;
     qb__rings_wide(how, row);
-    qb__rings_spikes(row); /* once more, next to the edges of wide stripes */
+    qb__rings_spikes(how, row); /* once more, next to the edges of wide stripes */
 }
 
 /* Strong stripes are subtracted first, because next to them a good column may look wrong. */

@@ -214,14 +214,15 @@ static size_t pick(const spikes *s, const double *errors, double part, size_t al
 }
 
 /* Drops what may be no stripe. A row that has many sure ones has weaker ones, too. */
-static void drop_doubtful(const qb__rings_row *row, spikes *s) {
+static void drop_doubtful(const qb__rings_how *how, const qb__rings_row *row, spikes *s) {
     double *errors = s->ground; /* of the height at a column, as a median over 9 columns */
     qb__rings_ground(row->measured[QB__RINGS_HEIGHT_ERROR], s->n, errors);
-    if (pick(s, errors, 1, 1, s->scratch) * SURE_PART >= s->n) pick(s, errors, AMONG_MANY, MOST_ALIKE, s->scratch);
+    if ((how->parts & QB__RINGS_SOFT) || pick(s, errors, 1, 1, s->scratch) * SURE_PART >= s->n)
+        pick(s, errors, AMONG_MANY, MOST_ALIKE, s->scratch);
     memcpy(s->found, s->scratch, s->n * sizeof *s->found);
 }
 
-void qb__rings_spikes(qb__rings_row *row) {
+void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
     double *w = row->work;
     if (row->windows < 4 || n < 16) return;
@@ -236,7 +237,7 @@ void qb__rings_spikes(qb__rings_row *row) {
         const bool pairs = add_pairs(&s);
         if (!found && !pairs) break;
     }
-    drop_doubtful(row, &s);
+    drop_doubtful(how, row, &s);
     for (size_t c = 0; c < n; c++) {
         if (s.found[c] == 0 || !shows_the_object(row, c, s.found[c])) continue;
         row->stripe[c] += s.found[c];

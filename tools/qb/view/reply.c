@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 64 << 10 };
-
 view_answer reply_text(int status, const char *why) {
     view_answer answer = {status, "text/plain; charset=utf-8", strdup(why), strlen(why)};
     if (!answer.bytes) answer.size = 0;
@@ -68,7 +66,7 @@ static int finish(session *of, struct lws *wsi) {
 }
 
 int reply_send(session *of, struct lws *wsi, const char *nonce, const char *frames) {
-    unsigned char room[LWS_PRE + PIECE];
+    unsigned char room[LWS_PRE + REPLY_PIECE];
     request *r = of->request;
     if (!r || !r->ready) return 0;
     if (!of->headers) {
@@ -77,7 +75,7 @@ int reply_send(session *of, struct lws *wsi, const char *nonce, const char *fram
         lws_callback_on_writable(wsi);
         return 0;
     }
-    const size_t left = r->answer.size - of->sent, n = left < PIECE ? left : PIECE;
+    const size_t left = r->answer.size - of->sent, n = left < REPLY_PIECE ? left : REPLY_PIECE;
     memcpy(room + LWS_PRE, (const char *)r->answer.bytes + of->sent, n);
     if (lws_write(wsi, room + LWS_PRE, n, n == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < (int)n) return -1;
     of->sent += n;

@@ -6,6 +6,8 @@
 
 /* Writes answers to a connection. */
 
+enum { REPLY_PIECE = 64 << 10 }; /* bytes sent at once: libwebsockets sends 4 KiB by default, which is slow */
+
 /* State of one connection. */
 typedef struct session {
     request *request;

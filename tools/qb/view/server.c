@@ -110,7 +110,7 @@ static void end(serving *s) {
 
 int qb_view_serve(const view_server *server, char *words, size_t size) {
     serving s = {.server = server};
-    const struct lws_protocols protocols[] = {{"http", on_event, sizeof(session), 0, 0, NULL, 0}, {0}};
+    const struct lws_protocols protocols[] = {{"http", on_event, sizeof(session), 0, 0, NULL, REPLY_PIECE}, {0}};
     struct lws_context_creation_info info = {.port = server->port,
                                              .iface = server->address,
                                              .protocols = protocols,

@@ -247,7 +247,7 @@ static qb_status measure(const qb__pass *asked) {
     QB__TRY(qb__fields_make(pass->fields, lines ? 0 : 1, field));
     QB__TRY(open_rings(pass, &r, threads));
     if (asked->scan->warp) r.how.parts |= QB__RINGS_MOVES;
-    if (asked->scan->filtered) r.how.parts |= QB__RINGS_SOFT;
+    if (asked->scan->filtered && !asked->scan->warp) r.how.parts |= QB__RINGS_SOFT;
     for (size_t i = 0; i < from.groups; i++) QB__TRY(find_group(&from, i, &r, pool, &found, &others));
     qb__progress(pass->env, "finding rings", pass->fields->rows, pass->fields->rows);
     QB__TRY(qb__fields_share(pass->fields, qb__comm_of(pass->env), *field));

@@ -22,7 +22,6 @@ enum {
     SWEEPS = 24 /* largest number of sweeps */,
     MOST_ALIKE = 3 /* stripes side by side with the same sign in a row that has many */,
     SURE_PART = 50 /* a row with sure stripes in 1 of SURE_PART columns has many */,
-    SURE_PART_SOFT = 128 /* the same where a filter has spread them */,
     FITS = 12,
     WORKS = 12
 };
@@ -214,14 +213,12 @@ static size_t pick(const spikes *s, const double *errors, double part, size_t al
     return count;
 }
 
-/* Drops what may be no stripe. A row that has many sure ones has weaker ones, too. Where a filter has spread them,
- * they have neighbours, and fewer are sure. */
+/* Drops what may be no stripe. A row that has many sure ones has weaker ones, too. */
 static void drop_doubtful(const qb__rings_how *how, const qb__rings_row *row, spikes *s) {
-    const bool soft = how->parts & QB__RINGS_SOFT;
     double *errors = s->ground; /* of the height at a column, as a median over 9 columns */
     qb__rings_ground(row->measured[QB__RINGS_HEIGHT_ERROR], s->n, errors);
-    const size_t sure = pick(s, errors, 1, soft ? MOST_ALIKE : 1, s->scratch);
-    if (sure * (soft ? SURE_PART_SOFT : SURE_PART) >= s->n) pick(s, errors, AMONG_MANY, MOST_ALIKE, s->scratch);
+    if ((how->parts & QB__RINGS_SOFT) || pick(s, errors, 1, 1, s->scratch) * SURE_PART >= s->n)
+        pick(s, errors, AMONG_MANY, MOST_ALIKE, s->scratch);
     memcpy(s->found, s->scratch, s->n * sizeof *s->found);
 }
 

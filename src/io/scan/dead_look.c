@@ -40,6 +40,7 @@ typedef struct dead_look {
     unsigned char *lit;   /* [rows][columns]: number of views with beam */
     float *sum;           /* [rows][columns]: sum of transmissions */
     size_t count;
+    size_t room; /* rows of a block at most */
 } dead_look;
 
 static bool has_flat(const dead_look *l, size_t pixel) {
@@ -231,15 +232,9 @@ out:
 
 /* ---- all blocks ---- */
 
-typedef struct looking {
-    size_t room; /* rows of a block */
-    const qb_env *env;
-    dead_look by[QB__SHARE_MOST]; /* of each thread */
-} looking;
-
 /* The buffers of a thread, in one piece of memory. */
-static qb_status begin(dead_look *l, size_t room) {
-    const size_t pixels = qb__round_up(room * l->scan->info.columns, 64),
+static qb_status begin(dead_look *l) {
+    const size_t pixels = qb__round_up(l->room * l->scan->info.columns, 64),
                  bytes = pixels * qb_dtype_size(l->scan->info.dtype);
     const qb_status status = qb__alloc(2 * bytes + pixels * (3 + sizeof *l->sum), 1, &l->first);
     if (status != QB_OK) return status;
@@ -251,13 +246,11 @@ static qb_status begin(dead_look *l, size_t room) {
     return QB_OK;
 }
 
-static qb_status look(void *context, size_t block, size_t worker) {
-    looking *all = context;
-    dead_look *l = &all->by[worker];
-    qb_status status = l->first ? QB_OK : begin(l, all->room);
-    l->row0 = block * all->room;
-    l->rows = qb__smaller(all->room, l->scan->info.rows - l->row0);
-    if (status == QB_OK) status = qb__check_cancel(all->env);
+static qb_status look(void *state, size_t row0, size_t rows) {
+    dead_look *l = state;
+    const qb_status status = l->first ? QB_OK : begin(l);
+    l->row0 = row0;
+    l->rows = rows;
     return status == QB_OK ? look_at_block(l) : status;
 }
 
@@ -293,8 +286,7 @@ qb_status qb__scan_look_at_dead_parts(qb_scan *scan, unsigned char **mask, const
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
     const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));
-    const size_t threads = qb__smaller(scan->parts.data.source->threads, QB__SHARE_MOST);
-    looking l = {.room = room, .env = env};
+    dead_look by[QB__SHARE_MOST] = {0}; /* of each thread */
     unsigned char *before = NULL;
     qb_status status;
     if (!qb__scan_views_worth(scan) || !(scan->flat || qb__scan_can_blank(scan))) return QB_OK;
@@ -302,16 +294,16 @@ qb_status qb__scan_look_at_dead_parts(qb_scan *scan, unsigned char **mask, const
     if (!*mask) QB__TRY(qb__alloc(all, 1, mask));
     QB__TRY(qb__alloc(all, 1, &before));
     memcpy(before, *mask, all);
-    for (size_t i = 0; i < threads; i++) l.by[i] = (dead_look){.scan = scan, .marks = *mask};
-    QB__TRY(qb__share(threads, qb__ceil_div(info->rows, room), look, &l));
-    for (size_t i = 1; i < threads; i++) l.by[0].count += l.by[i].count;
-    const size_t count = l.by[0].count;
+    for (size_t i = 0; i < QB__SHARE_MOST; i++) by[i] = (dead_look){.scan = scan, .marks = *mask, .room = room};
+    QB__TRY(qb__scan_look_by_blocks(scan, room, env, by, sizeof *by, look));
+    for (size_t i = 1; i < QB__SHARE_MOST; i++) by[0].count += by[i].count;
+    const size_t count = by[0].count;
     if (count && (double)count <= MOST * (double)all)
-        status = tell(&l.by[0], before);
+        status = tell(&by[0], before);
     else
         memcpy(*mask, before, all);
 out:
     qb__free(before);
-    for (size_t i = 0; i < threads; i++) qb__free(l.by[i].first);
+    for (size_t i = 0; i < QB__SHARE_MOST; i++) qb__free(by[i].first);
     return status;
 }

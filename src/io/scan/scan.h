@@ -182,6 +182,10 @@ qb_status qb__scan_look_at_pixels(qb_scan *scan, unsigned char **mask, const qb_
 qb_status qb__scan_look_at_dead_parts(qb_scan *scan, unsigned char **mask, const qb_env *env);
 /* Whether whole views may be read for a check: little must be unpacked for it, and there must be enough views. */
 bool qb__scan_views_worth(const qb_scan *scan);
+/* Looks at all rows, `room` at a time, with the threads of the scan's source. `states`: QB__SHARE_MOST states of `each`
+ * bytes, one for each thread. */
+qb_status qb__scan_look_by_blocks(const qb_scan *scan, size_t room, const qb_env *env, void *states, size_t each,
+                                  qb_status (*look)(void *state, size_t row0, size_t rows));
 /* Number of the scan's views that are stored together. */
 size_t qb__scan_views_together(const qb_scan *scan);
 /* Whether values can be changed when they are read, so that they count as not measured. */

@@ -33,6 +33,7 @@ typedef struct stuck_look {
     unsigned char *state;   /* [rows][columns]: 1 while it may be stuck */
     unsigned char *outside; /* [rows][columns]: views in which it differs from both neighbours */
     size_t count;
+    size_t room; /* rows of a block at most */
 } stuck_look;
 
 static size_t view_at(const stuck_look *l, size_t i) { return i * (l->scan->info.views - 1) / (VIEWS - 1); }
@@ -187,15 +188,31 @@ bool qb__scan_views_worth(const qb_scan *scan) {
     return chunk <= 1 || view * (double)chunk * (VIEWS / PART) <= fmax(UNPACKED, all / 20);
 }
 
-typedef struct looking {
-    size_t room; /* rows of a block */
+typedef struct blocks {
+    size_t room, rows; /* rows of a block; all rows */
     const qb_env *env;
-    stuck_look by[QB__SHARE_MOST]; /* of each thread */
-} looking;
+    char *states;
+    size_t each;
+    qb_status (*look)(void *state, size_t row0, size_t rows);
+} blocks;
+
+static qb_status look_at_one(void *context, size_t block, size_t worker) {
+    const blocks *b = context;
+    const size_t row0 = block * b->room;
+    const qb_status status = qb__check_cancel(b->env);
+    return status == QB_OK ? b->look(b->states + worker * b->each, row0, qb__smaller(b->room, b->rows - row0)) : status;
+}
+
+qb_status qb__scan_look_by_blocks(const qb_scan *scan, size_t room, const qb_env *env, void *states, size_t each,
+                                  qb_status (*look)(void *state, size_t row0, size_t rows)) {
+    blocks b = {room, scan->info.rows, env, states, each, look};
+    const size_t threads = qb__smaller(scan->parts.data.source->threads, QB__SHARE_MOST);
+    return qb__share(threads, qb__ceil_div(b.rows, room), look_at_one, &b);
+}
 
 /* The buffers of a thread, in one piece of memory. */
-static qb_status begin(stuck_look *l, size_t room) {
-    const size_t pixels = qb__round_up(room * l->scan->info.columns, 64),
+static qb_status begin(stuck_look *l) {
+    const size_t pixels = qb__round_up(l->room * l->scan->info.columns, 64),
                  bytes = pixels * qb_dtype_size(l->scan->info.dtype);
     const qb_status status = qb__alloc(2 * (bytes + pixels), 1, &l->first);
     if (status != QB_OK) return status;
@@ -205,13 +222,11 @@ static qb_status begin(stuck_look *l, size_t room) {
     return QB_OK;
 }
 
-static qb_status look(void *context, size_t block, size_t worker) {
-    looking *all = context;
-    stuck_look *l = &all->by[worker];
-    qb_status status = l->first ? QB_OK : begin(l, all->room);
-    l->row0 = block * all->room;
-    l->rows = qb__smaller(all->room, l->scan->info.rows - l->row0);
-    if (status == QB_OK) status = qb__check_cancel(all->env);
+static qb_status look(void *state, size_t row0, size_t rows) {
+    stuck_look *l = state;
+    const qb_status status = l->first ? QB_OK : begin(l);
+    l->row0 = row0;
+    l->rows = rows;
     return status == QB_OK ? look_at_block(l) : status;
 }
 
@@ -220,21 +235,20 @@ qb_status qb__scan_look_at_pixels(qb_scan *scan, unsigned char **mask, const qb_
     const qb_scan_info *info = &scan->info;
     const size_t bytes = info->columns * qb_dtype_size(info->dtype), all = info->rows * info->columns;
     const size_t room = qb__smaller(info->rows, qb__larger(1, qb__larger(info->chunk_rows, BLOCK / bytes)));
-    const size_t threads = qb__smaller(scan->parts.data.source->threads, QB__SHARE_MOST);
-    looking l = {.room = room, .env = env};
+    stuck_look by[QB__SHARE_MOST] = {0}; /* of each thread */
     qb_status status;
     if (!qb__scan_views_worth(scan)) return QB_OK;
     if (!*mask) QB__TRY(qb__alloc(all, 1, mask));
-    for (size_t i = 0; i < threads; i++) l.by[i] = (stuck_look){.scan = scan, .marks = *mask};
-    QB__TRY(qb__share(threads, qb__ceil_div(info->rows, room), look, &l));
-    for (size_t i = 1; i < threads; i++) l.by[0].count += l.by[i].count;
-    const size_t count = l.by[0].count;
+    for (size_t i = 0; i < QB__SHARE_MOST; i++) by[i] = (stuck_look){.scan = scan, .marks = *mask, .room = room};
+    QB__TRY(qb__scan_look_by_blocks(scan, room, env, by, sizeof *by, look));
+    for (size_t i = 1; i < QB__SHARE_MOST; i++) by[0].count += by[i].count;
+    const size_t count = by[0].count;
     if (count && (double)count <= MOST * (double)all)
-        status = tell(&l.by[0]);
+        status = tell(&by[0]);
     else
         for (size_t i = 0; i < all; i++)
             if ((*mask)[i] == QB_PIXEL_STUCK) (*mask)[i] = QB_PIXEL_MEASURED;
 out:
-    for (size_t i = 0; i < threads; i++) qb__free(l.by[i].first);
+    for (size_t i = 0; i < QB__SHARE_MOST; i++) qb__free(by[i].first);
     return status;
 }

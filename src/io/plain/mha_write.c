@@ -103,8 +103,9 @@ static qb_status put_header(qb_writer *writer, const char *provenance, uint64_t 
 static qb_status check_kept(const qb_writer *writer) {
     char text[256] = "";
     if (pread(writer->fd, text, sizeof text - 1, 0) < 0) return qb__fail_errno(errno, "reading", writer->part);
-    const bool complete = is_apart(writer) ? memcmp(text, "ObjectTy", 8) == 0 || memcmp(text, "\x78\x01", 2) == 0
-                                           : strstr(text, "CompressedData = True") != NULL;
+    const bool complete =
+        is_apart(writer) ? memcmp(text, "ObjectTy", 8) == 0 || (qb__packs(writer) && memcmp(text, "\x78\x01", 2) == 0)
+                         : strstr(text, "CompressedData = True") != NULL;
     if (!complete) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s, kept by an earlier run, is complete: remove it to start again", writer->part);
 }

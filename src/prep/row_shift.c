@@ -108,6 +108,7 @@ static double pair_of(const shift *s, size_t i, size_t j) {
     return difference(s->pair, s->pair + s->rows, s->rows, 0);
 }
 
+/* Moves the second of these means against the first until they match. */
 static match match_of(const shift *s, size_t i, size_t j) {
     const double STEP = 0.5;
     const int most = (int)(s->rows / 3);

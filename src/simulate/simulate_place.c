@@ -145,7 +145,7 @@ static qb_status take_file(qb__simulation *s, const qb_env *env) {
     if (pixels->count) detector.rows = detector.columns = number(pixels, 0);
     if (pixels->count > 1) detector.rows = number(pixels, 1);
     if (o->angles || o->center_offset != 0)
-        return qb__fail(QB_BAD_ARGUMENT, "--geometry %s states this: leave out --%s", o->geometry,
+        return qb__fail(QB_BAD_ARGUMENT, "--geometry %s states the angles and the axis: leave out --%s", o->geometry,
                         o->angles ? "angles" : "center-offset");
     status = qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, &s->geometry);
     return status == QB_OK ? qb__simulate_adopt(s, s->options) : status;

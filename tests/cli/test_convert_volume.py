@@ -175,10 +175,25 @@ def test_killed_at_any_moment(volume, tmp_path):
         assert not [name for name in os.listdir(tmp_path) if "part-" in name]
 
 
+def test_scan_killed_at_any_moment(tmp_path):
+    """A scan's conversion goes on likewise, but not with other data, nor by other preparation."""
+    scan, whole = tmp_path / "scan.h5", tmp_path / "whole.npy"
+    qb("simulate", "disc", "-o", scan, "--views", 48, "--detector", "64,64")
+    qb("convert", scan, "-o", whole)
+    for name, how, at in (("a.h5", [], 15), ("b.h5", ["--compress", "zstd"], 24), ("c.zarr", [], 28), ("d.npy", [], 6), ("e/", [], 75)):
+        out = tmp_path / name
+        job = ["convert", scan, "--max-ram", "4050K", "--threads", 1, "--checkpoint", "1e-9", "-o", f"{tmp_path}/{name}", *how]
+        assert killed(*job, at=at) and not out.exists()
+        fails(2, *job, "--resume", "--transmission-floor", "0.01", says=["transmission-floor was"])
+        told = qb_json(*job, "--resume")
+        assert 0 < told["images_resumed"] < told["views"], name
+        assert qb_json("compare", whole, out)["max_abs"] == 0
+        assert not [name for name in os.listdir(tmp_path) if "part-" in name]
+
+
 def test_what_does_not_go(volume, tmp_path):
     fails(2, "convert", volume, "-o", volume, says=["would overwrite the input"])
     fails(2, "convert", volume, "-o", tmp_path / "a.h5", "--center", 3, says=["are for scans"])
-    fails(2, "convert", volume.parent / "s.h5", "-o", tmp_path / "a.h5", "--resume", says=["only the conversion of a volume"])
 
 
 def test_dtype(volume, tmp_path):

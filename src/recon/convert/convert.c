@@ -18,6 +18,8 @@
 #include "io/writer.h"
 #include "job/budget.h"
 #include "job/job.h"
+#include "job/describe.h"
+#include "job/job_input.h"
 #include "prep/levels_said.h"
 #include "planner/device_select.h"
 #include "prep/phase.h"
@@ -26,6 +28,7 @@
 #include "prep/warp.h"
 #include "quickbeam/recon.h"
 #include "recon/convert/pairing.h"
+#include "recon/convert/rest.h"
 #include "recon/convert/thickness.h"
 
 const qb_param qb_convert_params[] = {
@@ -49,9 +52,9 @@ const qb_param qb_convert_params[] = {
     {"volume", QB_PARAM_FLAG, offsetof(qb_convert_options, volume), NULL, NULL, NULL, 0, 0,
      "the input is a volume, though the file does not say so", 0},
     {"resume", QB_PARAM_FLAG, offsetof(qb_convert_options, resume), NULL, NULL, NULL, 0, 0,
-     "volumes: go on where an earlier run was stopped", 0},
+     "go on where an earlier run was stopped", 0},
     {"checkpoint", QB_PARAM_DOUBLE, offsetof(qb_convert_options, checkpoint), "SECONDS", "300", NULL, 0, 1e9,
-     "volumes: note that often what is done; 0: never", 0},
+     "note that often what is done; 0: never", 0},
     {"dtype", QB_PARAM_TEXT, offsetof(qb_convert_options, dtype), "float32|float16|uint16|uint8", NULL, NULL, 0, 0,
      "volumes: type of the numbers written; default: as stored", 0},
     {"range", QB_PARAM_NUMBERS, offsetof(qb_convert_options, range), "LO,HI", NULL, NULL, 0, 0,
@@ -67,7 +70,7 @@ const qb_param qb_convert_params[] = {
 };
 
 typedef struct conversion {
-    qb_scan *scan;
+    qb_scan *scan, *given; /* with the phase retrieved; as the caller gave it */
     const qb_scan_info *info;
     const qb_convert_options *options;
     const qb_prep_options *prep;
@@ -76,8 +79,8 @@ typedef struct conversion {
     qb__prepare *prepare;
     qb__phase *phase;        /* NULL: no phase retrieval */
     qb__prep_counts *counts; /* [thread] */
-    qb__publication *set;
-    qb_writer *writer;
+    qb__rest rest;
+    qb_stack stack;      /* the output */
     size_t block, first; /* number of views at a time; first view of the current block */
     char *raw;
     float *lines; /* [view][row][column] */
@@ -109,7 +112,7 @@ static void leave_angles(const conversion *c, size_t views, const qb_env *env) {
     const double degrees = 57.29577951308232, first = info->angles[0] * degrees,
                  last = info->angles[views - 1] * degrees, step = views > 1 ? (last - first) / (double)(views - 1) : 0;
     double off = 0;
-    if (c->writer->kind->keeps_angles) return;
+    if (c->rest.writer->kind->keeps_angles) return;
     for (size_t i = 0; i < views; i++) off = fmax(off, fabs(info->angles[i] * degrees - first - (double)i * step));
     if (step != 0 && off < 1e-3 * fabs(step))
         qb__info(env, "%s keeps no angles: give --angles %.6g:%.6g:%zu to what reads it", c->options->output, first,
@@ -181,12 +184,13 @@ static double asked_axis(const conversion *c) {
 static qb_status check(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
     const qb_tensor *array = c->options->array;
-    if (c->options->resume) return qb__fail(QB_BAD_ARGUMENT, "--resume: only the conversion of a volume can go on");
     if ((c->options->dtype && *c->options->dtype) || c->options->range.count)
         return qb__fail(QB_BAD_ARGUMENT,
                         "--dtype and --range: a scan's line integrals are written as float32; give --volume if %s is "
                         "a volume",
                         c->info->path);
+    if (array && c->options->resume)
+        return qb__fail(QB_BAD_ARGUMENT, "--resume: it goes on from files next to the output: give -o OUT");
     if (array && (output || (c->options->center && !c->options->half_turn)))
         return qb__fail(QB_BAD_ARGUMENT, "output and center are for a file: leave them out with an array");
     if (!array && (!output || !*output)) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
@@ -217,31 +221,55 @@ static qb_status cut(conversion *c, const qb_env *env) {
     return QB_OK;
 }
 
+/* The job fingerprint: a later run resumes only if what is read, done and written is the same. */
+static qb_status tell(void *self, char **job) {
+    const conversion *c = self;
+    const qb_stack *s = &c->stack;
+    const qb__inputs files = {.also = {&c->given->inputs, c->pairing ? qb__pairing_inputs(c->pairing) : NULL}};
+    cJSON *json = cJSON_CreateObject(), *options = qb__describe_options(json, qb_convert_params, c->options);
+    qb__describe_options(json, qb_prep_params, c->prep);
+    cJSON_DeleteItemFromObject(options, "resume");
+    cJSON_DeleteItemFromObject(options, "checkpoint");
+    const double shape[] = {(double)s->shape[0], (double)s->shape[1], (double)s->shape[2]};
+    cJSON_AddItemToObject(json, "shape", cJSON_CreateDoubleArray(shape, 3));
+    cJSON_AddNumberToObject(json, "pixel_mm", s->voxel[0]);
+    cJSON_AddNumberToObject(json, "pixel_v_mm", s->voxel[1]);
+    if (s->axis_stated) cJSON_AddNumberToObject(json, "axis", s->axis);
+    if (qb__warp_wanted(c->scan)) cJSON_AddStringToObject(json, "resampled", qb__warp_text(c->scan));
+    if (qb__phase_by(c->phase)) cJSON_AddStringToObject(json, "phase_by", qb__phase_by(c->phase));
+    const qb_status status = qb__job_add_input(json, c->given, c->info->path, &files);
+    if (status == QB_OK) return qb__json_text(json, "what is converted", job);
+    cJSON_Delete(json);
+    return status;
+}
+
 static qb_status create(conversion *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
-    qb_stack stack = {.dtype = QB_F32,
-                      .shape = {info->views, info->rows, info->columns},
-                      .voxel = {info->pixel_size, info->pixel_v, 0},
-                      .units = c->options->thickness ? "mm" : "",
-                      .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
-                      .description = c->options->thickness ? "quickbeam thickness" : "quickbeam line integrals",
-                      .angles = info->angles,
-                      .beam = info->beam,
-                      .compress = c->options->compress,
-                      .zarr = c->options->zarr};
+    qb_stack *stack = &c->stack;
+    *stack = (qb_stack){.dtype = QB_F32,
+                        .shape = {info->views, info->rows, info->columns},
+                        .voxel = {info->pixel_size, info->pixel_v, 0},
+                        .units = c->options->thickness ? "mm" : "",
+                        .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
+                        .description = c->options->thickness ? "quickbeam thickness" : "quickbeam line integrals",
+                        .angles = info->angles,
+                        .beam = info->beam,
+                        .compress = c->options->compress,
+                        .zarr = c->options->zarr};
     qb_status status;
-    if (c->pairing) stack.shape[0] = qb__pairing_views(c->pairing), stack.shape[2] = qb__pairing_columns(c->pairing);
-    if (c->options->array) return qb__tensor_create(c->options->array, &stack, &c->writer);
-    QB__TRY(find_axis(c, env, &stack));
-    if (info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output)) stack.beam = QB_BEAM_PARALLEL;
-    const double column = stack.axis + ((double)info->columns - 1) / 2;
-    if (c->pairing) stack.axis = qb__pairing_shift(c->pairing) + column - ((double)stack.shape[2] - 1) / 2;
-    c->axis = !stack.axis_stated ? NAN : c->pairing ? qb__pairing_shift(c->pairing) + column : column;
-    QB__TRY(qb__publication_create(env, &c->set));
-    QB__TRY(qb__writer_create(c->set, NULL, c->options->output, &stack, &c->writer));
-    qb__writer_limit(c->writer, env);
-    leave_angles(c, stack.shape[0], env);
-    if (c->options->half_turn && !stack.axis_stated)
+    if (c->pairing) stack->shape[0] = qb__pairing_views(c->pairing), stack->shape[2] = qb__pairing_columns(c->pairing);
+    if (c->options->array) {
+        c->rest.images = stack->shape[0];
+        return qb__tensor_create(c->options->array, stack, &c->rest.writer);
+    }
+    QB__TRY(find_axis(c, env, stack));
+    if (info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output)) stack->beam = QB_BEAM_PARALLEL;
+    const double column = stack->axis + ((double)info->columns - 1) / 2;
+    if (c->pairing) stack->axis = qb__pairing_shift(c->pairing) + column - ((double)stack->shape[2] - 1) / 2;
+    c->axis = !stack->axis_stated ? NAN : c->pairing ? qb__pairing_shift(c->pairing) + column : column;
+    QB__TRY(qb__rest_open(&c->rest, c->options, stack, tell, c, env));
+    leave_angles(c, stack->shape[0], env);
+    if (c->options->half_turn && !stack->axis_stated)
         qb__info(env, "the axis falls on column %.6g of %s", qb__pairing_shift(c->pairing) + asked_axis(c),
                  c->options->output);
 out:
@@ -267,17 +295,14 @@ static qb_status run(conversion *c, const qb_env *env) {
     QB__TRY(qb__alloc(c->block, pixels * sizeof(float), &c->lines));
     QB__TRY(qb__levels_tell(c->scan, c->prepare, c->prep, 0, info->rows, env));
     qb__prepare_recount(c->prepare);
-    const size_t views = c->pairing ? qb__pairing_views(c->pairing) : info->views;
     if (c->pairing)
         QB__TRY(qb__alloc(c->block, info->rows * qb__pairing_columns(c->pairing) * sizeof(float), &c->joined));
-    for (c->first = 0; c->first < views; c->first += c->block) {
-        const size_t end = qb__smaller(c->first + c->block, views);
+    for (size_t end; qb__rest_next(&c->rest, c->block, &c->first, &end); c->first = end) {
         QB__TRY(qb__check_cancel(env));
         QB__TRY(qb_scan_read(c->scan, c->first, end, 0, info->rows, c->raw));
         qb__pool_for(c->pool, end - c->first, prepare_view, c);
         if (c->pairing) QB__TRY(qb__pairing_views_of(c->pairing, c->first, end, c->lines, c->pool, c->joined));
-        QB__TRY(qb_writer_write(c->writer, c->first, end, c->joined ? c->joined : c->lines));
-        qb__progress(env, "convert", end, views);
+        QB__TRY(qb__rest_write(&c->rest, c->first, end, c->joined ? c->joined : c->lines, env));
     }
     QB__TRY(qb__prepare_check(info->path, c->counts, threads));
 out:
@@ -304,7 +329,8 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON *told = cJSON_CreateObject();
     qb__scan_add_findings(c->scan, told);
     if (c->options->output) cJSON_AddStringToObject(told, "output", c->options->output);
-    cJSON_AddNumberToObject(told, "views", (double)(c->pairing ? qb__pairing_views(c->pairing) : c->info->views));
+    cJSON_AddNumberToObject(told, "views", (double)c->rest.images);
+    cJSON_AddNumberToObject(told, "images_resumed", (double)c->rest.resumed);
     if (c->pairing) cJSON_AddStringToObject(told, "joined", qb__pairing_text(c->pairing));
     if (isfinite(c->axis)) cJSON_AddNumberToObject(told, "column", c->axis);
     if (c->options->thickness) cJSON_AddNumberToObject(told, "thickness_mu", c->mu);
@@ -314,15 +340,13 @@ static qb_status finish(conversion *c, const qb_env *env) {
     if (status != QB_OK) cJSON_Delete(root);
     if (status == QB_OK) status = qb__json_text(root, "the provenance", &text);
     if (status != QB_OK) return status;
-    status = qb__writer_finish(c->writer, text);
-    c->writer = NULL;
+    status = qb__rest_finish(&c->rest, text);
     cJSON_free(text);
     return status;
 }
 
 static void release(conversion *c) {
-    qb_writer_abort(c->writer);
-    qb__publication_abort(c->set);
+    qb__rest_release(&c->rest);
     qb__pairing_destroy(c->pairing);
     qb__prepare_destroy(c->prepare);
     qb__phase_destroy(c->phase);
@@ -352,11 +376,13 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     qb_prep_options prep;
     qb_convert_options options;
     conversion c = {.scan = scan,
+                    .given = scan,
                     .info = qb_scan_describe(scan),
                     .options = &options,
                     .prep = &prep,
                     .command = command,
-                    .axis = NAN};
+                    .axis = NAN,
+                    .rest.keep.journal.fd = -1};
     qb_status status;
     QB__TRY(qb__params_view(qb_prep_params, given_prep, &prep));
     QB__TRY(qb__params_view(qb_convert_params, given, &options));
@@ -384,8 +410,6 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__TRY(create(&c, env));
     QB__TRY(run(&c, env));
     QB__TRY(finish(&c, env));
-    if (c.set) status = qb__publication_commit(c.set);
-    c.set = NULL;
     if (status == QB_OK) *report = c.report, c.report = NULL;
 out:
     release(&c);

@@ -4,10 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/fork.h"
-#include "base/hash.h"
 #include "base/inputs.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -20,8 +18,9 @@
 #include "io/writer.h"
 #include "job/budget.h"
 #include "job/job.h"
-#include "job/volume_keep.h"
+#include "job/job_input.h"
 #include "quickbeam/recon.h"
+#include "recon/convert/rest.h"
 #include "recon/convert/revalue.h"
 
 typedef struct conversion {
@@ -31,10 +30,8 @@ typedef struct conversion {
     qb__inputs inputs;
     qb_stack stack;
     qb__revalue revalue;
-    qb__keep keep;
-    qb__publication *set;
-    qb_writer *writer;
-    size_t block, resumed; /* images at a time; images that an earlier run has already written */
+    qb__rest rest;
+    size_t block; /* images at a time */
     char *images;
     char *before; /* provenance of the input; NULL: the input has none */
 } conversion;
@@ -96,19 +93,8 @@ static qb_status set_values(conversion *c, const qb_env *env) {
 /* The job fingerprint: a later run resumes only if the input files and the output are the same. */
 static qb_status tell(void *self, char **job) {
     const conversion *c = self;
-    uint64_t hash = 0;
-    char text[20];
-    for (size_t i = 0; i < c->inputs.count; i++) {
-        struct stat about;
-        if (stat(c->inputs.file[i].path, &about) != 0) continue;
-        const int64_t what[] = {(int64_t)about.st_ino, (int64_t)about.st_size, (int64_t)about.st_mtim.tv_sec,
-                                about.st_mtim.tv_nsec};
-        hash = qb__hash(what, sizeof what, hash);
-    }
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
     cJSON *json = cJSON_CreateObject();
-    cJSON_AddStringToObject(json, "converts", c->path);
-    cJSON_AddStringToObject(json, "files", text);
+    qb__job_add_files(json, c->path, &c->inputs);
     cJSON_AddStringToObject(json, "compress", c->options->compress ? c->options->compress : "none");
     cJSON_AddNumberToObject(json, "zarr", c->options->zarr);
     cJSON_AddStringToObject(json, "dtype", qb_dtype_name(c->stack.dtype));
@@ -117,58 +103,16 @@ static qb_status tell(void *self, char **job) {
     return qb__json_text(json, "what is converted", job);
 }
 
-static qb_status create(conversion *c, const qb_env *env) {
-    const char *why = qb__writer_for_good(c->options->output, &c->stack);
-    if (c->options->resume && why) return qb__fail(QB_BAD_ARGUMENT, "--resume: %s", why);
-    c->keep = (qb__keep){.resume = c->options->resume,
-                         .every = why || !qb__hash_known() ? 0 : c->options->checkpoint,
-                         .tell = tell,
-                         .self = c,
-                         .path = c->options->output,
-                         .images = c->stack.shape[0],
-                         .journal.fd = -1};
-    if (c->options->resume && !qb__hash_known())
-        return qb__fail(QB_UNSUPPORTED,
-                        "--resume needs a build with xxhash: without it nothing tells data from other data");
-    qb_status status = qb__publication_create(env, &c->set);
-    if (status == QB_OK && c->keep.resume) qb__publication_resume(c->set, qb__keep_look, &c->keep);
-    if (status == QB_OK) status = qb__writer_create(c->set, NULL, c->options->output, &c->stack, &c->writer);
-    status = qb__keep_open(&c->keep, NULL, c->writer, status, env);
-    if (status == QB_OK) qb__writer_limit(c->writer, env);
-    return status;
-}
-
-static bool is_done(const conversion *c, size_t first, size_t end) {
-    return c->keep.done && qb__keep_has(&c->keep, first, end);
-}
-
-/* End of the run of images from `first` on that are all done, or all not done. */
-static size_t end_of_run(const conversion *c, size_t first, bool done) {
-    size_t end = first + 1;
-    while (end < c->stack.shape[0] && end - first < c->block && is_done(c, end, end + 1) == done) end++;
-    return end;
-}
-
 static qb_status run(conversion *c, const qb_env *env) {
-    const size_t images = c->stack.shape[0], rows = c->stack.shape[1];
     qb_status status = QB_OK;
-    for (size_t first = 0, end; first < images; first = end) {
-        const bool done = is_done(c, first, first + 1);
-        end = end_of_run(c, first, done);
+    for (size_t first = 0, end; qb__rest_next(&c->rest, c->block, &first, &end); first = end) {
         QB__TRY(qb__check_cancel(env));
-        if (done) {
-            c->resumed += end - first;
-            qb__writer_count(c->writer, first, end);
-            continue;
-        }
-        const qb__region region = {first, end - first, 1, 0, rows};
+        const qb__region region = {first, end - first, 1, 0, c->stack.shape[1]};
         QB__TRY(qb__source_check_holes(c->source, NULL, first, end - first, 1));
         QB__TRY(c->source->read(c->source, &region, c->images));
         const void *made;
         QB__TRY(qb__revalue_images(&c->revalue, c->source->threads, end - first, c->images, &made));
-        QB__TRY(qb__writer_write(c->writer, first, end, made));
-        QB__TRY(qb__keep_note(&c->keep));
-        qb__progress(env, "convert", end, images);
+        QB__TRY(qb__rest_write(&c->rest, first, end, made, env));
     }
 out:
     return status;
@@ -184,8 +128,7 @@ static qb_status finish(conversion *c) {
     char *text = NULL;
     qb_status status = qb__json_text(root, "the provenance", &text);
     if (status != QB_OK) return status;
-    status = qb__writer_finish(c->writer, text);
-    c->writer = NULL;
+    status = qb__rest_finish(&c->rest, text);
     cJSON_free(text);
     return status;
 }
@@ -243,16 +186,14 @@ static qb_status report_on(const conversion *c, const qb_env *env, char **report
     qb__revalue_report(&c->revalue, (double)c->revalue.pixels * (double)c->stack.shape[0], root, env);
     cJSON_AddStringToObject(root, "output", c->options->output);
     cJSON_AddNumberToObject(root, "images", (double)c->stack.shape[0]);
-    cJSON_AddNumberToObject(root, "images_resumed", (double)c->resumed);
+    cJSON_AddNumberToObject(root, "images_resumed", (double)c->rest.resumed);
     if (status == QB_OK) return qb__json_text(root, "the report", report);
     cJSON_Delete(root);
     return status;
 }
 
 static void release(conversion *c) {
-    qb__keep_close(&c->keep);
-    qb_writer_abort(c->writer);
-    qb__publication_abort(c->set);
+    qb__rest_release(&c->rest);
     qb__source_close(c->source);
     qb__inputs_release(&c->inputs);
     qb__free(c->images);
@@ -278,7 +219,7 @@ qb_status qb_convert_volume(const char *path, const char *dataset, const qb_conv
     QB__NEED(given);
     QB__CALL();
     qb_convert_options options;
-    conversion c = {.path = path, .command = command, .options = &options, .keep.journal.fd = -1};
+    conversion c = {.path = path, .command = command, .options = &options, .rest.keep.journal.fd = -1};
     qb_status status;
     QB__TRY(qb__params_view(qb_convert_params, given, &options));
     QB__TRY(open_input(&c, dataset, env));
@@ -287,12 +228,10 @@ qb_status qb_convert_volume(const char *path, const char *dataset, const qb_conv
     QB__TRY(qb__revalue_begin(&options, c.source, &c.revalue));
     QB__TRY(cut(&c, env));
     QB__TRY(set_values(&c, env));
-    QB__TRY(create(&c, env));
+    QB__TRY(qb__rest_open(&c.rest, &options, &c.stack, tell, &c, env));
     QB__TRY(run(&c, env));
     QB__TRY(finish(&c));
-    status = qb__publication_commit(c.set);
-    c.set = NULL;
-    if (status == QB_OK) status = report_on(&c, env, report);
+    status = report_on(&c, env, report);
 out:
     release(&c);
     return status;

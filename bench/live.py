@@ -6,12 +6,16 @@
 
 A JSON: frames a second, and whether any was lost. First come flats, darks and two views, and then all others as fast as they can be sent.
 "bare" is what this machine allows: the same frames to a program that drops them. Then milliseconds from a slider to the three pictures that it changes (median and 95 % of
-them): the crosshair moves, or the axis does. "server" is the same without the browser, with the processor time of three pictures. Needs libzmq; without chromium only "server" is measured."""
+them): the crosshair moves, or the axis does. "server" is the same without the browser, with the processor time of three pictures: a program asks over three connections at once,
+as the page does. It asks for what the page asks on a screen of 1920 x 1080 or 3840 x 2160 pixels, where a pixel of a picture may be the mean of several voxels, and for whole
+planes. "alone" has the parts of one whole plane: computed (of which one value is sent), and sent (which is computed already). Needs libzmq; without chromium only "server" is
+measured."""
 import argparse
 import http.client
 import json
 import os
 import pathlib
+import socket
 import statistics
 import subprocess
 import sys
@@ -26,6 +30,8 @@ from browser import CHROMIUM, Browser  # noqa: E402
 from zeromq import LIBRARY, Detector, receive  # noqa: E402
 
 DIFFERENT = 8  # frames that are repeated
+# Height and width of the panes for z, y and x, in pixels, where the page fills a screen
+PANES = {"1920x1080": ((910, 786), (437, 786), (437, 786)), "3840x2160": ((1979, 1686), (968, 1686), (968, 1686)), "whole": None}
 SETTLED = "views.every(v => !v.flying && v.sharp && v.sharp.key === v.wish().key)"
 
 
@@ -60,6 +66,39 @@ class Client:
         body = reply.read()
         assert reply.status == 200, body
         return body
+
+
+class Planes:
+    """Three connections that ask at the same time. What comes is thrown away."""
+
+    def __init__(self, address):
+        where, self.token = address.split("#")
+        self.host = where.split("/")[2]
+        name, port = self.host.rsplit(":", 1)
+        self.sockets = [socket.create_connection((name.strip("[]"), int(port))) for _ in range(3)]
+        self.rooms = [memoryview(bytearray(1 << 20)) for _ in range(3)]
+
+    def get(self, which, path):
+        end, room, got = self.sockets[which], self.rooms[which], 0
+        end.sendall(f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
+        while b"\r\n\r\n" not in bytes(room[:got]):
+            more = end.recv_into(room[got:])
+            assert more, "the server has ended"
+            got += more
+        head = bytes(room[:got]).split(b"\r\n\r\n")[0]
+        assert b" 200 " in head.split(b"\r\n")[0], bytes(room[:got])
+        left = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]) - (got - len(head) - 4)
+        while left:
+            more = end.recv_into(room[:min(left, len(room))])
+            assert more, "the server has ended"
+            left -= more
+
+    def get_all(self, paths):
+        threads = [threading.Thread(target=self.get, args=one) for one in enumerate(paths)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
 
 
 def processor(process):
@@ -112,19 +151,51 @@ def frame_rate(client, options, process):
             "processor_seconds_per_gigabyte": {name: round(t / (last * gigabytes), 2) for name, t in zip(("user", "system"), processor(process))}}
 
 
-def server_pictures(client, options, moves, process):
+def asked(options, panes, axis, index, more=""):
+    """The request of the page for a whole plane: as many voxels are joined as lie under a pixel."""
     n, m = options.size, options.rows
-    shapes, seconds = [(n, n), (m, n), (m, n)], []
-    for k in range(options.pictures):
-        if k == 2:
-            spent = sum(processor(process))
-        begin = time.perf_counter()
-        for axis, (lines, points) in enumerate(shapes):
-            index = (m, n, n)[axis] // 2 + (k % 9 if moves == "crosshair" else 0)
-            more = f"&center={n / 2 - 0.5 + 0.01 * k}" if moves == "axis" else ""
-            client.get(f"/plane?axis={axis}&index={index % (m, n, n)[axis]}&first=0,0&count={lines},{points}&step=1{more}")
-        seconds.append(time.perf_counter() - begin)
-    return {**summary(seconds[2:]), "processor_ms": round(1e3 * (sum(processor(process)) - spent) / len(seconds[2:]), 1)}
+    shape = ((n, n), (m, n), (m, n))[axis]
+    step = max(1, int(1 / min(have / of for have, of in zip(panes[axis], shape)))) if panes else 1
+    return f"/plane?axis={axis}&index={index}&first=0,0&count={-(-shape[0] // step)},{-(-shape[1] // step)}&step={step}{more}"
+
+
+def places(options, number):
+    n, m = options.size, options.rows
+    return [(m // 2 + number % (m // 2), n // 2 + number % (n // 2), n // 2 + number % (n // 2))[axis] for axis in range(3)]
+
+
+def server_pictures(planes, options, moves, process):
+    """Each picture is new: the server keeps the last planes."""
+    result, number = {}, 0
+    for screen, panes in PANES.items():
+        seconds = []
+        for k in range(options.pictures):
+            if k == 2:
+                spent = sum(processor(process))
+            number += 1
+            more = f"&center={options.size / 2 - 0.5 + 0.001 * number}" if moves == "axis" else ""
+            paths = [asked(options, panes, axis, at, more) for axis, at in enumerate(places(options, number if moves == "crosshair" else 0))]
+            begin = time.perf_counter()
+            planes.get_all(paths)
+            seconds.append(time.perf_counter() - begin)
+        result[screen] = {**summary(seconds[2:]), "processor_ms": round(1e3 * (sum(processor(process)) - spent) / len(seconds[2:]), 1)}
+    return result
+
+
+def alone(planes, options):
+    """Median milliseconds of one plane: computed and one value sent, and the whole plane again, which is kept."""
+    result = {}
+    for axis, name in enumerate("zyx"):
+        times = {"computed": [], "sent": []}
+        for k in range(min(options.pictures, 12)):
+            more = f"&center={options.size / 2 + 0.5 + 0.001 * k}"
+            whole = asked(options, None, axis, places(options, 0)[axis], more)
+            for part, path in (("computed", whole.split("&count=")[0] + "&count=1,1&step=1" + more), ("sent", whole)):
+                begin = time.perf_counter()
+                planes.get(0, path)
+                times[part].append(1e3 * (time.perf_counter() - begin))
+        result[name] = {part: round(statistics.median(some), 1) for part, some in times.items()}
+    return result
 
 
 def browser_pictures(page, options, moves):
@@ -175,7 +246,9 @@ def main():
         result["stream"] = frame_rate(client, options, process)
         player.join()
         if options.pictures:
-            result["server"] = {moves: server_pictures(client, options, moves, process) for moves in ("crosshair", "axis")}
+            planes = Planes(address)
+            result["server"] = {moves: server_pictures(planes, options, moves, process) for moves in ("crosshair", "axis")}
+            result["alone"] = alone(planes, options)
         if CHROMIUM and options.pictures:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 page = Browser(folder, 2 * options.size + 600, 2 * options.size + 200)

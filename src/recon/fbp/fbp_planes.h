@@ -24,6 +24,9 @@ QB_API qb_tool_plane qb_tool_plane_across(size_t axis, size_t index, const size_
 QB_API qb_status qb_tool_planes_open(const qb_env *env, qb_tool_planes **planes);
 QB_API bool qb_tool_planes_on_device(const qb_tool_planes *planes);
 QB_API void qb_tool_planes_close(qb_tool_planes *planes); /* NULL-safe */
+/* Memory to which a device writes planes faster than to other memory; NULL: there is none. */
+QB_API float *qb_tool_planes_room(qb_tool_planes *planes, size_t bytes);
+QB_API void qb_tool_planes_leave(qb_tool_planes *planes, float *room);
 /* Compute out[lines][points] of the volume of `job`, a qb_fbp_plan() of these lines from slice 0 on. QB_UNSUPPORTED for
  * a job with a mask, or with views that are rotated individually; QB_NO_MEMORY if memory is short. For one thread at a
  * time. */

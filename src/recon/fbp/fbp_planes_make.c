@@ -54,6 +54,14 @@ void qb_tool_planes_close(qb_tool_planes *p) {
     qb__free(p);
 }
 
+float *qb_tool_planes_room(qb_tool_planes *p, size_t bytes) {
+    void *room = NULL;
+    if (!p->device || qb__host_create(p->device, bytes, &room) != QB_OK) return NULL;
+    return room;
+}
+
+void qb_tool_planes_leave(qb_tool_planes *p, float *room) { qb__host_destroy(p->device, room); }
+
 /* ---- filtered rows ---- */
 
 /* Hash of everything besides the lines on which the filtered rows depend. */

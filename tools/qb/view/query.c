@@ -60,7 +60,8 @@ view_answer view_say(int status, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    view_answer answer = {status, "text/plain; charset=utf-8", strdup(text), strlen(text)};
+    view_answer answer = {
+        .status = status, .type = "text/plain; charset=utf-8", .bytes = strdup(text), .size = strlen(text)};
     if (!answer.bytes) answer.size = 0;
     return answer;
 }
@@ -80,9 +81,11 @@ view_answer view_failed(qb_status status) {
 view_answer view_json(cJSON *root) {
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
-    return text ? (view_answer){200, "application/json", text, strlen(text)} : view_say(500, "no memory for an answer");
+    if (!text) return view_say(500, "no memory for an answer");
+    return (view_answer){.status = 200, .type = "application/json", .bytes = text, .size = strlen(text)};
 }
 
 view_answer view_values(float *values, size_t count) {
-    return (view_answer){200, "application/octet-stream", values, count * sizeof *values};
+    return (view_answer){
+        .status = 200, .type = "application/octet-stream", .bytes = values, .size = count * sizeof *values};
 }

@@ -257,10 +257,10 @@ qb_status view_recon_open(cli *c, bool cone, qb_scan *scan, view_recon **recon) 
 void view_recon_close(view_recon *r) {
     if (!r) return;
     view_job_close(&r->job);
+    view_planes_clear(&r->planes);
     view_device_close(r);
     view_kept_close(r);
     view_filtered_close(r);
-    view_planes_clear(&r->planes);
     pthread_mutex_destroy(&r->lock);
     pthread_mutex_destroy(&r->sharp.lock);
     pthread_mutex_destroy(&r->lock_checked);

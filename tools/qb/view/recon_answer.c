@@ -16,26 +16,34 @@ static const volatile sig_atomic_t never;
 /* ---- planes, computed or from the cache ---- */
 
 /* A plane, from the cache or computed; the caller releases it. NULL: it failed with *status. */
-static const view_made *plane_of(view_recon *r, const view_changes *changes, view_level level, size_t axis,
-                                 size_t index, const volatile sig_atomic_t *gone, qb_status *status) {
+static view_made *plane_of(view_recon *r, const view_changes *changes, view_level level, size_t axis, size_t index,
+                           const volatile sig_atomic_t *gone, qb_status *status) {
     char key[256], name[VIEW_PLANE_NAME];
     size_t shape[2];
     view_changes_key(changes, key, sizeof key);
     snprintf(name, sizeof name, "%d %zu %zu %lu %s", (int)level, axis, level == VIEW_WHOLE ? index : index / r->bin,
              r->live ? view_live_version(r->live) : 0, key);
-    const view_made *made = view_planes_find(&r->planes, name);
+    view_made *made = view_planes_find(&r->planes, name);
     *status = QB_OK;
     if (made) return made;
     view_recon_shape(r, level, axis, shape);
-    float *values = malloc(shape[0] * shape[1] * sizeof *values);
-    *status = values ? view_recon_plane(r, changes, level, axis, index, gone, values) : QB_NO_MEMORY;
-    if (*status != QB_OK) {
-        free(values);
-        return NULL;
+    made = view_planes_new(&r->planes, shape);
+    *status = made ? view_recon_plane(r, changes, level, axis, index, gone, made->values) : QB_NO_MEMORY;
+    if (*status == QB_OK) {
+        view_planes_keep(made, name);
+        return made;
     }
-    made = view_planes_add(&r->planes, name, values, shape);
-    if (!made) *status = QB_NO_MEMORY;
-    return made;
+    view_planes_release(made);
+    return NULL;
+}
+
+static void release(void *made) { view_planes_release(made); }
+
+/* A whole plane is sent from where it lies. */
+static view_answer whole(view_made *made) {
+    view_answer answer = view_values(made->values, made->shape[0] * made->shape[1]);
+    answer.release = release, answer.owner = made;
+    return answer;
 }
 
 /* Mean of the measured values of a block. */
@@ -51,21 +59,40 @@ static float mean_of(const float *values, size_t lines, size_t points, size_t pi
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static void cut(const view_made *made, const view_plane *p, float *out) {
-    const size_t *n = made->shape, step = p->step;
-    for (size_t i = 0; i < p->count[0]; i++) {
-        const size_t y = p->first[0] + i * step;
-        if (step == 1) {
-            memcpy(out, made->values + y * n[1] + p->first[1], p->count[1] * sizeof *out);
-            out += p->count[1];
-            continue;
-        }
-        for (size_t j = 0; j < p->count[1]; j++) {
-            const size_t x = p->first[1] + j * step;
-            const float *at = made->values + y * n[1] + x;
-            *out++ = mean_of(at, smaller(step, n[0] - y), smaller(step, n[1] - x), n[1]);
-        }
+/* Means of the blocks of one line of the picture. The columns are summed first, in vectors. */
+static void mean_line(const view_made *made, const view_plane *p, size_t y, double *sums, float *out) {
+    const size_t *n = made->shape, step = p->step, lines = smaller(step, n[0] - y), first = p->first[1];
+    const float *from = made->values + y * n[1] + first;
+    const size_t points = smaller(p->count[1] * step, n[1] - first);
+    const double each = 1.0 / (double)(lines * step);
+    for (size_t x = 0; x < points; x++) sums[x] = (double)from[x];
+    for (size_t i = 1; i < lines; i++)
+        for (size_t x = 0; x < points; x++) sums[x] += (double)from[i * n[1] + x];
+    for (size_t j = 0; j < p->count[1]; j++) {
+        const size_t some = smaller(step, points - j * step);
+        double sum = sums[j * step];
+        for (size_t x = 1; x < some; x++) sum += sums[j * step + x];
+        const float mean = (float)(some == step ? sum * each : sum / (double)(lines * some));
+        out[j] = isfinite(mean) ? mean : mean_of(from + j * step, lines, some, n[1]);
     }
+}
+
+/* The asked part of a plane; NULL: no memory. The caller frees it. */
+static float *cut(const view_made *made, const view_plane *p) {
+    const size_t *n = made->shape, step = p->step;
+    float *out = malloc(p->count[0] * p->count[1] * sizeof *out);
+    double *sums = malloc(n[1] * sizeof *sums);
+    for (size_t i = 0; out && sums && i < p->count[0]; i++) {
+        const size_t y = p->first[0] + i * step;
+        float *to = out + i * p->count[1];
+        if (step == 1)
+            memcpy(to, made->values + y * n[1] + p->first[1], p->count[1] * sizeof *to);
+        else
+            mean_line(made, p, y, sums, to);
+    }
+    if (!sums) free(out), out = NULL;
+    free(sums);
+    return out;
 }
 
 /* ---- /plane?axis&index&first&count&step[&draft=1] and changes ---- */
@@ -90,12 +117,11 @@ static view_answer plane(view_recon *r, const char *query, const volatile sig_at
     if (view_plane_check(&info, &p, words) != QB_OK ||
         !view_changes_read(r->cone, query, &changes, words, sizeof words))
         return view_say(400, "%s", words);
-    const view_made *made = plane_of(r, &changes, draft ? VIEW_ROUGH : VIEW_WHOLE, p.axis, p.index, gone, &status);
+    view_made *made = plane_of(r, &changes, draft ? VIEW_ROUGH : VIEW_WHOLE, p.axis, p.index, gone, &status);
     if (!made) return view_failed(status);
-    if (draft) { p = (view_plane){.step = 1, .count = {made->shape[0], made->shape[1]}}; }
-    float *values = malloc(p.count[0] * p.count[1] * sizeof *values);
-    if (values) cut(made, &p, values);
-    view_planes_release(&r->planes, made);
+    if (draft || (p.step == 1 && memcmp(p.count, made->shape, sizeof p.count) == 0)) return whole(made);
+    float *values = cut(made, &p);
+    view_planes_release(made);
     return values ? view_values(values, p.count[0] * p.count[1]) : view_say(500, "no memory for the plane");
 }
 
@@ -112,9 +138,9 @@ static view_answer value(view_recon *r, const char *query, const volatile sig_at
         return view_say(400, "a value wants at=Z,Y,X in the volume");
     float *out = malloc(sizeof *out);
     if (!out) return view_say(500, "no memory for a value");
-    const view_made *made = plane_of(r, &changes, VIEW_WHOLE, 0, at[0], gone, &status);
+    view_made *made = plane_of(r, &changes, VIEW_WHOLE, 0, at[0], gone, &status);
     if (made) *out = made->values[at[1] * made->shape[1] + at[2]];
-    view_planes_release(&r->planes, made);
+    view_planes_release(made);
     if (made) return view_values(out, 1);
     free(out);
     return view_failed(status);
@@ -150,14 +176,14 @@ static view_answer line(view_recon *r, const char *query, const volatile sig_ato
     across[0] = axis == 0 ? 1 : 0, across[1] = axis == 2 ? 1 : 2;
     float *values = malloc(count * sizeof *values);
     if (!values) return view_say(500, "no memory for a line");
-    const view_made *made = plane_of(r, &changes, VIEW_WHOLE, axis, from[axis] / PARTS, gone, &status);
+    view_made *made = plane_of(r, &changes, VIEW_WHOLE, axis, from[axis] / PARTS, gone, &status);
     for (size_t i = 0; made && i < count; i++) {
         const double b = (double)i / (double)(count - 1);
         double at[2];
         for (int j = 0; j < 2; j++) at[j] = ((1 - b) * (double)from[across[j]] + b * (double)to[across[j]]) / PARTS;
         values[i] = between(made, at[0], at[1]);
     }
-    view_planes_release(&r->planes, made);
+    view_planes_release(made);
     if (made) return view_values(values, count);
     free(values);
     return view_failed(status);
@@ -169,7 +195,7 @@ static void add_levels(view_recon *r, cJSON *about) {
     static const view_changes none;
     qb_status status;
     const view_level level = r->bin > 1 ? VIEW_ROUGH : VIEW_WHOLE;
-    const view_made *made = plane_of(r, &none, level, 0, r->grid.n[2] / 2, &never, &status);
+    view_made *made = plane_of(r, &none, level, 0, r->grid.n[2] / 2, &never, &status);
     const size_t count = made ? made->shape[0] * made->shape[1] : 0;
     float *values = malloc(count * sizeof *values + 1);
     if (values && made) memcpy(values, made->values, count * sizeof *values);
@@ -178,7 +204,7 @@ static void add_levels(view_recon *r, cJSON *about) {
     if (!made) view_why(status, words, sizeof words);
     if (!made) cJSON_AddStringToObject(about, "failed", words);
     free(values);
-    view_planes_release(&r->planes, made);
+    view_planes_release(made);
 }
 
 static void describe(view_recon *r) {

@@ -47,6 +47,9 @@ static qb_status open_planes(view_recon *r, struct view_device *d) {
     return qb_tool_planes_open(&env, &d->planes);
 }
 
+static float *make_room(void *planes, size_t bytes) { return qb_tool_planes_room(planes, bytes); }
+static void leave_room(void *planes, float *room) { qb_tool_planes_leave(planes, room); }
+
 qb_status view_device_open(view_recon *r) {
     if (r->cone || r->fixed) return QB_OK;
     struct view_device *d = calloc(1, sizeof *d);
@@ -54,7 +57,10 @@ qb_status view_device_open(view_recon *r) {
     pthread_mutex_init(&d->lock, NULL);
     r->device = d;
     const qb_status status = open_planes(r, d);
-    if (status != QB_OK) view_device_close(r);
+    if (status != QB_OK)
+        view_device_close(r);
+    else if (view_device_computes(r))
+        r->planes.room = (view_room){make_room, leave_room, d->planes};
     return status;
 }
 

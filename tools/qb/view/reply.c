@@ -6,7 +6,8 @@
 #include <string.h>
 
 view_answer reply_text(int status, const char *why) {
-    view_answer answer = {status, "text/plain; charset=utf-8", strdup(why), strlen(why)};
+    view_answer answer = {
+        .status = status, .type = "text/plain; charset=utf-8", .bytes = strdup(why), .size = strlen(why)};
     if (!answer.bytes) answer.size = 0;
     return answer;
 }
@@ -27,7 +28,7 @@ view_answer reply_page(const char *page, const char *nonce) {
         memcpy(made + used, nonce, n);
         used += n;
     }
-    return (view_answer){200, "text/html; charset=utf-8", made, used};
+    return (view_answer){.status = 200, .type = "text/html; charset=utf-8", .bytes = made, .size = used};
 }
 
 static int send_headers(session *of, struct lws *wsi, const char *nonce, const char *frames) {

@@ -9,7 +9,11 @@ enum { WAITING_MOST = 64 };
 static const int workers_of[VIEW_LANES] = {[VIEW_QUICK] = 2, [VIEW_DRAFT] = 1, [VIEW_SHARP] = 1};
 
 void request_drop(request *one) {
-    if (one) free(one->answer.bytes);
+    if (!one) return;
+    if (one->answer.release)
+        one->answer.release(one->answer.owner);
+    else
+        free(one->answer.bytes);
     free(one);
 }
 

@@ -9,12 +9,14 @@
 /* The server of `qb view`. It needs libwebsockets. Therefore it is in a library of its own, libquickbeam_view.so, which
  * only the verbs with a server open. */
 
-/* An answer. `bytes` is from malloc, and the server frees it. */
+/* An answer. */
 typedef struct view_answer {
     int status;       /* HTTP status: 200, 400, 404 ... */
     const char *type; /* content type, as in "application/json" */
     void *bytes;
     size_t size;
+    void (*release)(void *owner); /* called when the answer was sent; NULL: `bytes` is from malloc and is freed */
+    void *owner;
 } view_answer;
 
 /* How long an answer takes: read at once, computed soon, computed slowly. Each lane has its own workers. */

@@ -68,6 +68,19 @@ static void sort_values(double *values, size_t count, int depth) {
 
 void qb__sort(double *values, size_t count) { sort_values(values, count, 48); }
 
+double qb__sorted_at(double *values, size_t count, size_t at) {
+    size_t first = 0, end = count;
+    for (int depth = 48; end - first > FEW && depth > 0; depth--) {
+        const size_t middle = first + part(values + first, end - first) + 1;
+        if (at < middle)
+            end = middle;
+        else
+            first = middle;
+    }
+    sort_values(values + first, end - first, 48);
+    return values[at];
+}
+
 /* Bits whose order as unsigned integers is that of the floats. */
 static uint32_t key_of(float x) {
     uint32_t bits;
@@ -124,6 +137,15 @@ void qb__sort_floats(float *values, size_t count) {
 }
 
 void qb__sort_directions(qb__direction *list, size_t count) { qsort(list, count, sizeof *list, by_angle); }
+
+double qb__middle(double *values, size_t count) {
+    const size_t half = count / 2;
+    const double upper = qb__sorted_at(values, count, half);
+    if (count % 2) return upper;
+    double lower = values[0];
+    for (size_t i = 1; i < half; i++) lower = values[i] > lower ? values[i] : lower;
+    return 0.5 * (lower + upper);
+}
 
 double qb__median(double *values, size_t count) {
     qb__sort(values, count);

@@ -21,5 +21,9 @@ void qb__sort_directions(qb__direction *list, size_t count);
 
 /* Median of `count` values, which are sorted in place; the mean of the two middle ones for an even count. */
 double qb__median(double *values, size_t count);
+/* The same, several times as fast; the values are only reordered. */
+double qb__middle(double *values, size_t count);
+/* The value that would be at place `at` if all were sorted: none before it is larger, none after it is smaller. */
+double qb__sorted_at(double *values, size_t count, size_t at);
 
 #endif

@@ -8,7 +8,7 @@
 #include "quickbeam/status.h"
 
 /* Measures in windows of views: second differences of columns, the height of a stripe one column wide that fits them,
- * and the height of a step before a column. */
+ * and the height of a step before a column. Then, of all views, the mean size of second differences around a column. */
 enum {
     QB__RINGS_KINK,
     QB__RINGS_KINK_ERROR,
@@ -16,6 +16,7 @@ enum {
     QB__RINGS_HEIGHT_ERROR,
     QB__RINGS_STEP,
     QB__RINGS_STEP_ERROR,
+    QB__RINGS_STRUCTURE,
     QB__RINGS_MEASURES
 };
 

@@ -16,7 +16,7 @@ static double median_of_neighbours(const float *from, size_t columns, size_t fir
     size_t count = 0;
     for (size_t at = first; at < columns && count < COMPARED; at = leftwards ? at - step : at + step)
         picked[count++] = (double)from[at]; /* left of column 0 `at` wraps to a large number */
-    return qb__median(picked, count);
+    return qb__middle(picked, count);
 }
 
 /* Noise jumps from view to view, and its second differences are 1.73 times as large as its first ones. The changes by

@@ -122,13 +122,13 @@ static void less_median(size_t n, size_t half, float *line, float *scratch) {
 static double unlike(const qb__rings_row *row, const double *found, double *squares) {
     const size_t n = row->columns;
     for (size_t c = 0; c < n; c++) squares[c] = (found[c] + row->stripe[c]) * (found[c] + row->stripe[c]);
-    const double all = qb__median(squares, n);
+    const double all = qb__middle(squares, n);
     for (size_t c = 1; c + 1 < n; c++) {
         const double second =
             found[c - 1] + row->stripe[c - 1] - 2 * (found[c] + row->stripe[c]) + found[c + 1] + row->stripe[c + 1];
         squares[c - 1] = second * second / 6;
     }
-    const double alone = qb__median(squares, n - 2);
+    const double alone = qb__middle(squares, n - 2);
     return all > 0 ? fmax(0, fmin(1, (alone / all - SMOOTH) / (ROUGH - SMOOTH))) : 0;
 }
 
@@ -148,7 +148,7 @@ static double trust(const qb__rings_row *row, const float *ranks, double *found,
         squares[c] = found[c] * found[c];
         errors[c] = fmax(0, square - sum * sum / GROUPS) / (GROUPS * (GROUPS - 1));
     }
-    const double shown = qb__median(squares, n), error = qb__median(errors, n);
+    const double shown = qb__middle(squares, n), error = qb__middle(errors, n);
     return shown > 0 ? unlike(row, found, squares) * fmax(0, fmin(1, shown / (EXPLAINED * error) - 1)) : 0;
 }
 
@@ -206,7 +206,7 @@ void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row) {
     if (part <= 0) return;
     row->kinds |= QB__RINGS_SORT;
     for (size_t c = 0; c < n; c++) squares[c] = fabs(found[c]);
-    const double most = MOST * qb__median(squares, n);
+    const double most = MOST * qb__middle(squares, n);
     if (how->parts & QB__RINGS_WAVELET) medians_of_details(&in, scratch, found);
     if (how->parts & QB__RINGS_PROFILE) qb__rings_profile(how, row, squares, found);
     for (size_t c = 0; c < n; c++) row->stripe[c] += part * fmax(-most, fmin(most, found[c]));

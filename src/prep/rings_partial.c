@@ -77,8 +77,7 @@ void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row) {
     if (row->blocks < 4 || n < 16) return;
     deviations(row, sorted, curvatures, row->spare, deviation);
     memcpy(sorted, deviation, n * sizeof *sorted);
-    qb__sort(sorted, n);
-    const double most = 2 * how->snr * sorted[(size_t)(0.95 * (double)(n - 1))];
+    const double most = 2 * how->snr * qb__sorted_at(sorted, n, (size_t)(0.95 * (double)(n - 1)));
     for (size_t c = 2; c + 2 < n; c++)
         row->lost[c] = row->lost[c] || (deviation[c] > most && deviation[c] > PART * qb__rings_distance(row, c) &&
                                         qb__rings_is_apart(row, QB__RINGS_APART, c));

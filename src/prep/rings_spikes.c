@@ -63,20 +63,11 @@ static void measure(const qb__rings_row *row, spikes *s) {
     qb__rings_add_shared(s->kink_errors, n, qb__rings_spread(s->left, n, s->scratch));
 }
 
-/* The object's mean second difference, as a median over 7 columns. */
 static void measure_structure(const qb__rings_row *row, spikes *s) {
-    const size_t n = s->n;
-    double *mean = s->scratch;
-    memset(mean, 0, n * sizeof *mean);
-    for (size_t v = 0; v < row->views; v++) {
-        const float *line = row->lines + v * n;
-        for (size_t c = 1; c + 1 < n; c++) mean[c] += (double)fabsf(line[c - 1] - 2 * line[c] + line[c + 1]);
-    }
-    mean[0] = mean[1], mean[n - 1] = mean[n - 2];
-    qb__rings_ground(mean, n, s->least);
-    for (size_t c = 0; c < n; c++) s->least[c] *= STRUCTURE / (double)row->views;
+    for (size_t c = 0; c < s->n; c++) s->least[c] = STRUCTURE * row->measured[QB__RINGS_STRUCTURE][c];
 }
 
+/* What the heights found so far do not explain. */
 static void look_again(spikes *s) {
     const size_t n = s->n;
     for (size_t c = 0; c < n; c++) s->whole[c] = s->kinks[c] - qb__rings_kink(s->found, n, c);
@@ -172,7 +163,6 @@ static bool add_pair(spikes *s, size_t c, size_t d) {
 
 static bool add_pairs(spikes *s) {
     bool any = false;
-    look_again(s);
     for (size_t c = 1; c + 1 < s->n; c++) {
         if (s->found[c] == 0) continue;
         const bool pair = add_pair(s, c, c - 1) || add_pair(s, c, c + 1);
@@ -230,10 +220,13 @@ void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
     measure(row, &s);
     measure_structure(row, &s);
     memset(s.found, 0, n * sizeof *s.found);
+    look_again(&s);
     for (int i = 0; i < SWEEPS; i++) {
-        look_again(&s);
         const bool found = add_spikes(&s);
-        if (found) fit(&s);
+        if (found) {
+            fit(&s);
+            look_again(&s);
+        }
         const bool pairs = add_pairs(&s);
         if (!found && !pairs) break;
     }

@@ -64,14 +64,20 @@ void qb__rings_ground_of(const double *in, size_t n, size_t first, size_t end, d
     const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
     const ptrdiff_t last = (ptrdiff_t)n - 1;
     for (ptrdiff_t c = (ptrdiff_t)first; c < (ptrdiff_t)end; c += LANES) {
+        const bool inside = c >= GROUND / 2 && c + LANES + GROUND / 2 <= (ptrdiff_t)n;
         double window[GROUND][LANES];
-        for (ptrdiff_t i = 0; i < GROUND; i++)
+        for (ptrdiff_t i = 0; i < GROUND; i++) {
+            if (inside) {
+                memcpy(window[i], in + c + i - GROUND / 2, sizeof window[i]);
+                continue;
+            }
             for (ptrdiff_t l = 0; l < LANES; l++) {
                 ptrdiff_t at = c + l + i - GROUND / 2;
                 if (at < 0) at = -at;
                 if (at > last) at = 2 * last - at;
                 window[i][l] = in[at > 0 ? at : 0]; /* lanes beyond the last are not used */
             }
+        }
         sort->doubles(window, GROUND);
         memcpy(out + c, window[GROUND / 2], qb__smaller(LANES, end - (size_t)c) * sizeof *out);
     }
@@ -81,7 +87,7 @@ void qb__rings_ground(const double *in, size_t n, double *out) { qb__rings_groun
 
 double qb__rings_spread(const double *values, size_t n, double *scratch) {
     for (size_t c = 0; c < n; c++) scratch[c] = fabs(values[c]);
-    return 1.48 * qb__median(scratch, n);
+    return 1.48 * qb__middle(scratch, n);
 }
 
 void qb__rings_add_shared(double *errors, size_t n, double all) {
@@ -106,9 +112,24 @@ static double step_of(const double *kinks, size_t n, size_t c) {
     return (void)n, c > 0 ? 0.5 * (kinks[c - 1] - kinks[c]) : 0;
 }
 
+/* The object's mean second difference, as a median over 9 columns. */
+static void measure_structure(qb__rings_row *row) {
+    const size_t n = row->columns;
+    double *mean = row->spare;
+    memset(mean, 0, n * sizeof *mean);
+    for (size_t v = 0; v < row->views; v++) {
+        const float *line = row->lines + v * n;
+        for (size_t c = 1; c + 1 < n; c++) mean[c] += (double)fabsf(line[c - 1] - 2 * line[c] + line[c + 1]);
+    }
+    mean[0] = mean[1], mean[n - 1] = mean[n - 2];
+    qb__rings_ground(mean, n, row->measured[QB__RINGS_STRUCTURE]);
+    for (size_t c = 0; c < n; c++) row->measured[QB__RINGS_STRUCTURE][c] /= (double)row->views;
+}
+
 static void measure(qb__rings_row *row) {
     const size_t n = row->columns;
     double *const *m = row->measured;
+    measure_structure(row);
     for (size_t w = 0; w < row->windows; w++)
         for (size_t c = 0; c < n; c++) row->spare[w * n + c] = qb__rings_kink(row->window + w * n, n, c);
     for (size_t c = 0; c < n; c += LANES) {

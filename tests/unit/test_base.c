@@ -446,6 +446,19 @@ static void selection_agrees(float *values, const float *sorted, size_t n) {
     assert_true(middle == 0.5 * (other + (double)sorted[n / 2]) || isnan(middle));
 }
 
+/* Reorders values, which hold the same numbers as sorted[]. */
+static void middle_agrees(double *values, const float *sorted, size_t n) {
+    const size_t places[] = {0, n / 3, n / 2, n ? n - 1 : 0};
+    for (size_t p = 0; n && p < sizeof places / sizeof *places; p++) {
+        const size_t at = places[p];
+        assert_true(qb__sorted_at(values, n, at) == (double)sorted[at]);
+        for (size_t i = 0; i < n; i++) assert_true(i < at ? values[i] <= values[at] : values[i] >= values[at]);
+    }
+    if (n == 0) return;
+    const double middle = qb__middle(values, n), other = (double)sorted[(n - 1) / 2];
+    assert_true(middle == 0.5 * (other + (double)sorted[n / 2]) || isnan(middle));
+}
+
 static void sorting(void **state) {
     (void)state;
     enum { M = 3000 };
@@ -466,6 +479,7 @@ static void sorting(void **state) {
             memcpy(want, values, sizeof want);
             qb__sort_floats(want, n);
             qb__sort_floats_with(values, n, scratch);
+            middle_agrees(wide, want, n);
             qb__sort(wide, n); /* another function that must give the same order */
             selection_agrees(picked, want, n);
             for (size_t i = 0; i < n; i++) {

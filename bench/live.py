@@ -167,8 +167,8 @@ def places(options, number):
 def server_pictures(planes, options, moves, process):
     """Each picture is new: the server keeps the last planes."""
     result, number = {}, 0
-    for screen, panes in PANES.items():
-        seconds = []
+    for screen in options.screens.split(","):
+        panes, seconds = PANES[screen], []
         for k in range(options.pictures):
             if k == 2:
                 spent = sum(processor(process))
@@ -219,6 +219,7 @@ def main():
     parser.add_argument("--views", type=int, default=400)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--pictures", type=int, default=40, help="0: frames alone")
+    parser.add_argument("--screens", default=",".join(PANES), help="those of which the pictures are")
     parser.add_argument("--pause", type=float, default=1, help="seconds between the first two views and all others")
     parser.add_argument("--ipc", action="store_true", help="frames by a socket of this machine in place of TCP")
     options = parser.parse_args()

@@ -199,12 +199,12 @@ void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more) {
 
 qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1, qb__pool *pool,
                            float *sinograms, qb__prep_counts *counts) {
-    enum { BLOCK_BYTES = 16 << 20 };
+    enum { THREAD_BYTES = 1 << 20, MOST = 16 /* threads */ };
     const qb_scan_info *info = qb_scan_describe(scan);
-    size_t view_bytes = (row1 - row0) * info->columns * qb_dtype_size(info->dtype);
-    size_t block = BLOCK_BYTES / (view_bytes ? view_bytes : 1) + 1;
-    if (block > info->views) block = info->views;
-    int threads = qb__pool_threads(pool);
+    const size_t view_bytes = (row1 - row0) * info->columns * qb_dtype_size(info->dtype);
+    const int threads = qb__pool_threads(pool);
+    size_t block = qb__smaller((size_t)threads, MOST) * THREAD_BYTES / qb__larger(1, view_bytes) + 1;
+    block = qb__smaller(qb__round_up(block, qb__scan_views_together(scan)), info->views);
     void *raw = NULL;
     qb__prep_counts *partial = NULL;
     qb_status status;

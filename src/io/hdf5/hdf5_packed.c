@@ -122,7 +122,8 @@ void qb__h5_packed_release(qb__h5_packed *p) {
     if (p->list >= 0) close(p->list);
     p->list = -1;
     qb__free(p->folder);
-    p->folder = NULL;
+    qb__free(p->memory);
+    p->folder = p->memory = NULL;
 }
 
 /* ---- layers ---- */
@@ -132,7 +133,6 @@ typedef struct layers {
     qb_writer *writer;
     qb__h5_packed *packed;
     qb__images images;    /* of all layers */
-    char *memory;         /* per worker: a chunk, and its shuffled bytes */
     qb__h5_place *places; /* places of the chunks */
 } layers;
 
@@ -143,7 +143,7 @@ static qb_status pack_chunk(void *context, size_t piece, size_t worker, char *ou
     const qb__h5_packed *p = l->packed;
     const size_t size = l->images.size, numbers = numbers_of(p), bytes = numbers * size;
     const size_t layer = piece / chunks_of_layer(p), down = piece / p->across % p->down, across = piece % p->across;
-    char *chunk = l->memory + worker * worker_memory(p, size), *planes = p->shuffle ? chunk + bytes : chunk;
+    char *chunk = p->memory + worker * worker_memory(p, size), *planes = p->shuffle ? chunk + bytes : chunk;
     qb__images images = l->images;
     images.data += layer * p->chunk[0] * images.stride;
     images.count = qb__smaller(p->chunk[0], images.count - layer * p->chunk[0]);
@@ -169,21 +169,20 @@ static qb_status write_chunks(qb_writer *writer, qb__h5_packed *p, size_t first,
                               size_t stride) {
     const size_t *n = writer->stack.shape, size = qb_dtype_size(writer->stack.dtype), chunks = chunks_of_layer(p);
     const size_t images = qb__smaller(count * p->chunk[0], n[0] - first * p->chunk[0]), pieces = count * chunks;
-    const size_t threads = qb__smaller(writer->threads, pieces);
-    layers l = {writer, p, {data, stride, images, n[1], n[2], size}, NULL, NULL};
-    const qb__ordered work = {pieces,     qb__codec_most(p->codec, numbers_of(p) * size), &l, pack_chunk, place_chunk,
-                              store_chunk};
+    layers l = {writer, p, {data, stride, images, n[1], n[2], size}, NULL};
+    const qb__ordered work = {
+        pieces, qb__codec_most(p->codec, numbers_of(p) * size), 1, &l, pack_chunk, place_chunk, store_chunk};
     const uint64_t from = p->tail;
     qb_status status;
     QB__TRY(qb__alloc(pieces, sizeof *l.places, &l.places));
-    QB__TRY(qb__alloc(threads, worker_memory(p, size), &l.memory));
-    QB__TRY(qb__pack_in_order(&work, threads));
+    if (!p->memory) QB__TRY(qb__alloc(writer->threads, qb__h5_packed_memory(p, writer->stack.dtype), &p->memory));
+    if (!p->threads) p->threads = writer->threads;
+    QB__TRY(qb__pack_in_order(&work, p->threads, p->memory + p->threads * worker_memory(p, size)));
     const size_t bytes = pieces * sizeof *l.places;
     QB__TRY(qb__pwrite_all(p->list, writer->path, l.places, bytes, first * chunks * (uint64_t)sizeof *l.places));
     qb__start_writeback(writer->fd, from, (size_t)(p->tail - from));
 out:
     qb__free(l.places);
-    qb__free(l.memory);
     return status;
 }
 

@@ -22,6 +22,8 @@ typedef struct qb__h5_packed {
     int list;      /* file with a qb__h5_place for each chunk */
     uint64_t tail; /* position of the next chunk */
     bool joined;   /* another process packs */
+    char *memory;  /* of `threads` threads, from the first layer on */
+    size_t threads;
 } qb__h5_packed;
 
 typedef struct qb__h5_place {

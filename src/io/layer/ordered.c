@@ -15,14 +15,15 @@ typedef struct buffer {
     size_t piece, bytes; /* the piece that may use it now */
     bool packed;         /* and waits to be stored */
     char *data;
+    pthread_cond_t stored; /* the next piece may use it */
 } buffer;
 
 typedef struct ordered {
     const qb__ordered *work;
     size_t count, next; /* the next piece to get its place */
+    size_t storing;     /* threads that store */
     buffer *buffers;
     pthread_mutex_t lock;
-    pthread_cond_t stored;
     bool failed;
 } ordered;
 
@@ -32,16 +33,19 @@ static buffer *buffer_of(const ordered *o, size_t piece) { return &o->buffers[pi
 static buffer *take_buffer(ordered *o, size_t piece) {
     buffer *b = buffer_of(o, piece);
     pthread_mutex_lock(&o->lock);
-    while (b->piece != piece && !o->failed) pthread_cond_wait(&o->stored, &o->lock);
+    while (b->piece != piece && !o->failed) pthread_cond_wait(&b->stored, &o->lock);
     const bool good = !o->failed;
     pthread_mutex_unlock(&o->lock);
     return good ? b : NULL;
 }
 
-/* Stores all pieces whose turn has come. Call it with the lock, which is released while a piece is stored. */
+/* Stores all pieces whose turn has come, unless others do already. Call it with the lock, which is released while a
+ * piece is stored. */
 static qb_status store_ready(ordered *o) {
     const qb__ordered *w = o->work;
     qb_status status = QB_OK;
+    if (o->storing >= w->files) return QB_OK; /* they look again before they stop */
+    o->storing++;
     for (buffer *b; status == QB_OK && !o->failed && o->next < w->pieces; b->piece += o->count) {
         const size_t piece = o->next;
         b = buffer_of(o, piece);
@@ -53,8 +57,9 @@ static qb_status store_ready(ordered *o) {
         pthread_mutex_unlock(&o->lock);
         status = w->store(w->context, piece, b->data, b->bytes);
         pthread_mutex_lock(&o->lock);
-        pthread_cond_broadcast(&o->stored);
+        pthread_cond_signal(&b->stored);
     }
+    o->storing--;
     return status;
 }
 
@@ -69,30 +74,28 @@ static qb_status pack_piece(void *context, size_t piece, size_t worker) {
     if (status == QB_OK) status = store_ready(o);
     if (status != QB_OK) {
         o->failed = true;
-        pthread_cond_broadcast(&o->stored);
+        for (size_t i = 0; i < o->count; i++) pthread_cond_signal(&o->buffers[i].stored);
     }
     pthread_mutex_unlock(&o->lock);
     return status;
 }
 
-size_t qb__ordered_memory(size_t most) { return BUFFERS * (qb__round_up(most, 64) + sizeof(buffer)); }
+size_t qb__ordered_memory(size_t most) { return BUFFERS * qb__round_up(most, 64); }
 
-qb_status qb__pack_in_order(const qb__ordered *work, size_t threads) {
+qb_status qb__pack_in_order(const qb__ordered *work, size_t threads, char *memory) {
     const size_t each = qb__round_up(work->most, 64);
     ordered o = {.work = work, .count = BUFFERS * qb__smaller(threads, work->pieces)};
-    char *memory = NULL;
-    qb_status status;
     if (!work->pieces) return QB_OK;
+    qb_status status = qb__alloc(o.count, sizeof *o.buffers, &o.buffers);
+    if (status != QB_OK) return status;
     pthread_mutex_init(&o.lock, NULL);
-    pthread_cond_init(&o.stored, NULL);
-    QB__TRY(qb__alloc(o.count, sizeof *o.buffers, &o.buffers));
-    QB__TRY(qb__alloc(o.count, each, &memory));
-    for (size_t i = 0; i < o.count; i++) o.buffers[i] = (buffer){.piece = i, .data = memory + i * each};
-    QB__TRY(qb__share(threads, work->pieces, pack_piece, &o));
-out:
+    for (size_t i = 0; i < o.count; i++) {
+        o.buffers[i] = (buffer){.piece = i, .data = memory + i * each};
+        pthread_cond_init(&o.buffers[i].stored, NULL);
+    }
+    status = qb__share(threads, work->pieces, pack_piece, &o);
+    for (size_t i = 0; i < o.count; i++) pthread_cond_destroy(&o.buffers[i].stored);
     pthread_mutex_destroy(&o.lock);
-    pthread_cond_destroy(&o.stored);
     qb__free(o.buffers);
-    qb__free(memory);
     return status;
 }

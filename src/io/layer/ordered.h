@@ -12,17 +12,19 @@
  * one of a few buffers, and the thread that packs the missing piece stores it too. */
 typedef struct qb__ordered {
     size_t pieces, most; /* most: the bytes of the longest packed piece */
+    /* How many threads may store at a time. A file is written by one: the kernel lets no two in, and those that wait
+     * would not pack. */
+    size_t files;
     void *context;
     qb_status (*pack)(void *context, size_t piece, size_t worker, char *out, size_t *bytes);
     /* Decides where the piece is stored. Called for one piece after the other, never for two at a time. */
     qb_status (*place)(void *context, size_t piece, size_t bytes);
-    /* Stores it there; several threads may store different pieces at a time. */
+    /* Stores it there; up to `files` threads may store different pieces at a time. */
     qb_status (*store)(void *context, size_t piece, const char *packed, size_t bytes);
 } qb__ordered;
 
-qb_status qb__pack_in_order(const qb__ordered *work, size_t threads);
-
-/* Bytes of the buffers for each thread. */
+/* memory: qb__ordered_memory(work->most) for each thread. */
+qb_status qb__pack_in_order(const qb__ordered *work, size_t threads, char *memory);
 size_t qb__ordered_memory(size_t most);
 
 #endif

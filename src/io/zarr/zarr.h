@@ -56,9 +56,10 @@ typedef struct qb__zarr_more {
     qb_status (*run)(void *context, size_t piece, size_t worker);
     void *context;
 } qb__zarr_more;
-/* Compresses and writes the chunks of one layer of files. `data`: the images of the layer, `stride` bytes apart. */
+/* Compresses and writes the chunks of one layer of files. `data`: the images of the layer, `stride` bytes apart.
+ * `memory`: qb__zarr_layer_memory() for each thread. */
 qb_status qb__zarr_put_layer(const qb__zarr_array *array, const char *folder, const char *path, size_t layer,
-                             const void *data, size_t stride, size_t threads, const qb__zarr_more *more);
+                             const void *data, size_t stride, size_t threads, char *memory, const qb__zarr_more *more);
 /* Waits until the files of a layer are on disk. */
 qb_status qb__zarr_sync_layer(const qb__zarr_array *array, const char *folder, const char *path, size_t layer,
                               size_t threads);

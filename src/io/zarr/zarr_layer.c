@@ -14,10 +14,11 @@
 #include "base/status.h"
 #include "io/layer/gather.h"
 #include "io/layer/ordered.h"
+#include "io/plain/source.h"
 #include "io/publish/paths.h"
 #include "io/zarr/zarr.h"
 
-enum { NAME = 4096 };
+enum { NAME = 4096, AT_ONCE = 8 /* files that are written at a time */ };
 
 /* A file that is being written. */
 typedef struct output {
@@ -32,8 +33,9 @@ typedef struct layer {
     const char *folder, *path;
     size_t number;
     qb__images images;
-    size_t across; /* number of files along x */
-    char *memory;  /* per worker: a chunk */
+    size_t across, count; /* number of files along x; of all */
+    char *memory;         /* per worker: a chunk */
+    size_t chunks;        /* number of chunks in a file */
     output *files;
     pthread_mutex_t lock; /* of `left` */
     qb__zarr_more more;
@@ -46,6 +48,11 @@ static bool is_more(const layer *l, size_t piece, size_t *number) {
     const bool more = before < l->more.count && piece % l->every == l->every - 1;
     *number = more ? before : piece - before;
     return more;
+}
+
+/* The file of a chunk; *chunk: which of the file's. Neighbours are in different files, so that threads do not wait. */
+static size_t file_of(const layer *l, size_t number, size_t *chunk) {
+    return qb__layer_turn(number, l->count, l->chunks, AT_ONCE, chunk);
 }
 
 static size_t most(const qb__zarr_array *a) { return qb__codec_most(a->codec, qb__zarr_bytes(a)); }
@@ -61,8 +68,9 @@ static void put_word(char *to, uint64_t value, size_t bytes) {
 /* Packs a chunk; its length is 0 if it lies outside the array. */
 static qb_status pack_chunk(const layer *l, size_t piece, size_t worker, char *out, size_t *length) {
     const qb__zarr_array *a = l->array;
-    const size_t bytes = qb__zarr_bytes(a), chunks = qb__zarr_chunks(a), wide = a->file[2] / a->chunk[2];
-    const size_t file = piece / chunks, chunk = piece % chunks;
+    const size_t bytes = qb__zarr_bytes(a), wide = a->file[2] / a->chunk[2];
+    size_t chunk;
+    const size_t file = file_of(l, piece, &chunk);
     const size_t row = file / l->across * a->file[1] + chunk / wide * a->chunk[1],
                  column = file % l->across * a->file[2] + chunk % wide * a->chunk[2];
     const bool packed = a->codec != QB__CODEC_NONE;
@@ -134,11 +142,12 @@ static void remove_files(layer *l, size_t files) {
     }
 }
 
-/* The chunks of a file follow each other. */
+/* In a file the chunks follow each other. */
 static qb_status place_chunk(layer *l, size_t piece, size_t length) {
-    const size_t chunks = qb__zarr_chunks(l->array), chunk = piece % chunks;
-    output *f = &l->files[piece / chunks];
-    const qb_status status = chunk == 0 ? open_file(l, piece / chunks) : QB_OK;
+    size_t chunk;
+    const size_t file = file_of(l, piece, &chunk);
+    output *f = &l->files[file];
+    const qb_status status = chunk == 0 ? open_file(l, file) : QB_OK;
     if (status != QB_OK || !l->array->sharded) return status;
     put_word(f->index + 16 * chunk, length ? f->tail : UINT64_MAX, 8);
     put_word(f->index + 16 * chunk + 8, length ? length : UINT64_MAX, 8);
@@ -154,10 +163,10 @@ static uint64_t start_of(const layer *l, size_t file, size_t chunk) {
 }
 
 static qb_status store_chunk(layer *l, size_t piece, const char *packed, size_t length) {
-    const size_t chunks = qb__zarr_chunks(l->array), file = piece / chunks;
+    size_t chunk;
+    const size_t file = file_of(l, piece, &chunk);
     output *f = &l->files[file];
-    const qb_status status =
-        length ? qb__pwrite_all(f->fd, l->path, packed, length, start_of(l, file, piece % chunks)) : QB_OK;
+    const qb_status status = length ? qb__pwrite_all(f->fd, l->path, packed, length, start_of(l, file, chunk)) : QB_OK;
     if (status != QB_OK) return status;
     pthread_mutex_lock(&l->lock);
     const bool whole = --f->left == 0;
@@ -204,7 +213,7 @@ qb_status qb__zarr_sync_layer(const qb__zarr_array *a, const char *folder, const
 }
 
 qb_status qb__zarr_put_layer(const qb__zarr_array *a, const char *folder, const char *path, size_t number,
-                             const void *data, size_t stride, size_t threads, const qb__zarr_more *more) {
+                             const void *data, size_t stride, size_t threads, char *memory, const qb__zarr_more *more) {
     const size_t count = qb__smaller(a->file[0], a->shape[0] - number * a->file[0]);
     const size_t files = files_across(a) * qb__ceil_div(a->shape[1], a->file[1]);
     layer l = {.array = a,
@@ -212,25 +221,30 @@ qb_status qb__zarr_put_layer(const qb__zarr_array *a, const char *folder, const 
                .path = path,
                .number = number,
                .images = {data, stride, count, a->shape[1], a->shape[2], qb_dtype_size(a->dtype)},
-               .across = files_across(a)};
+               .across = files_across(a),
+               .count = files,
+               .memory = memory,
+               .chunks = qb__zarr_chunks(a)};
     if (more) l.more = *more;
-    const qb__ordered work = {
-        files * qb__zarr_chunks(a) + l.more.count, most(a), &l, pack_piece, place_piece, store_piece};
+    const qb__ordered work = {files * l.chunks + l.more.count,
+                              most(a),
+                              qb__smaller(files, AT_ONCE),
+                              &l,
+                              pack_piece,
+                              place_piece,
+                              store_piece};
     char *indices = NULL;
     qb_status status;
     l.every = work.pieces / qb__larger(l.more.count, 1);
-    threads = qb__smaller(threads, work.pieces);
     pthread_mutex_init(&l.lock, NULL);
     QB__TRY(qb__alloc(files, sizeof *l.files, &l.files));
     QB__TRY(qb__alloc(files, index_bytes(a) + 1, &indices));
     for (size_t i = 0; i < files; i++) l.files[i] = (output){.fd = -1, .index = indices + i * index_bytes(a)};
-    QB__TRY(qb__alloc(threads, qb__zarr_bytes(a), &l.memory));
-    status = qb__pack_in_order(&work, threads);
+    status = qb__pack_in_order(&work, threads, memory + threads * qb__zarr_bytes(a));
     if (status != QB_OK) remove_files(&l, files);
 out:
     pthread_mutex_destroy(&l.lock);
     qb__free(l.files);
     qb__free(indices);
-    qb__free(l.memory);
     return status;
 }

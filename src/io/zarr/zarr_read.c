@@ -150,6 +150,16 @@ static qb_status read_chunk(void *context, size_t piece, size_t worker) {
     return QB_OK;
 }
 
+enum { HUGE_PAGE = 2 << 20 };
+
+/* Write to a page, so that the kernel makes it. */
+static qb_status touch(void *context, size_t piece, size_t worker) {
+    const sweep *s = context;
+    (void)worker;
+    ((volatile char *)s->out)[piece * HUGE_PAGE] = 0;
+    return QB_OK;
+}
+
 qb_status qb__zarr_read(qb__source *source, const qb__region *region, void *out) {
     const qb__zarr *zarr = (const qb__zarr *)source;
     const qb__zarr_array *a = &zarr->array;
@@ -161,6 +171,9 @@ qb_status qb__zarr_read(qb__source *source, const qb__region *region, void *out)
     const size_t pieces = s.layers * s.downs * s.acrosses, threads = qb__smaller(source->threads, pieces);
     s.threads = threads;
     qb_status status = qb__alloc(threads, qb__zarr_read_memory(a), &s.memory);
+    /* Threads of one layer would wait for the same pages. */
+    const size_t bytes = region->count * (region->row1 - region->row0) * a->shape[2] * qb_dtype_size(a->dtype);
+    if (status == QB_OK && s.layers < threads) status = qb__share(threads, bytes / HUGE_PAGE, touch, &s);
     if (status == QB_OK) status = qb__share(threads, pieces, read_chunk, &s);
     qb__free(s.memory);
     return status;

@@ -26,6 +26,10 @@ typedef struct zarr_writer {
     /* [level] number + 1 of the layer that was compressed from the spool last and may not be on disk yet. Its images
      * stay in the spool, which still lists the layer as open. 0: none. */
     size_t unsettled[QB__ZARR_LEVELS];
+    /* From the first layer on: what each of `threads` threads needs to pack, and room for an image of half
+     * resolution. */
+    char *memory, *half;
+    size_t threads;
 } zarr_writer;
 
 static void level_folder(const zarr_writer *z, int level, char *name, size_t room) {
@@ -120,7 +124,6 @@ typedef struct halving {
     int level;
     size_t first, images, stride; /* images of the layer, at full resolution */
     const char *data;
-    char *memory;
 } halving;
 
 static qb_status halve_image(void *context, size_t piece, size_t worker) {
@@ -128,7 +131,7 @@ static qb_status halve_image(void *context, size_t piece, size_t worker) {
     const qb__zarr_array *a = &h->z->level[h->level], *half = a + 1;
     const qb__spool *to = &h->z->spool[h->level + 1];
     const char *one = h->data + 2 * piece * h->stride, *two = 2 * piece + 1 < h->images ? one + h->stride : NULL;
-    char *image = h->memory + worker * to->image;
+    char *image = h->z->half + worker * to->image;
     qb__zarr_halve(a->dtype, one, two, a->shape[1], a->shape[2], 0, half->shape[1], image);
     const size_t number = h->first / 2 + piece;
     return qb__spool_put(to, number, number + 1, image);
@@ -159,6 +162,17 @@ static qb_status settle(const qb_writer *writer, int level) {
     return status;
 }
 
+static qb_status make_room(const qb_writer *writer) {
+    zarr_writer *z = writer->own;
+    if (z->threads) return QB_OK;
+    size_t each = 0;
+    for (int i = 0; i < z->levels; i++) each = qb__larger(each, qb__zarr_layer_memory(&z->level[i]));
+    qb_status status = qb__alloc(writer->threads, each, &z->memory);
+    if (status == QB_OK && z->levels > 1) status = qb__alloc(writer->threads, z->spool[1].image, &z->half);
+    if (status == QB_OK) z->threads = writer->threads;
+    return status;
+}
+
 /* Compresses a layer. `data` NULL: from the spool, which keeps the images until the files are on disk. */
 static qb_status pack_layer(const qb_writer *writer, int level, size_t layer, const char *data) {
     zarr_writer *z = writer->own;
@@ -169,23 +183,20 @@ static qb_status pack_layer(const qb_writer *writer, int level, size_t layer, co
     const size_t first = layer * a->file[0], images = qb__smaller(a->file[0], a->shape[0] - first);
     const char *mapped = NULL;
     char folder[4096];
-    halving h = {z, level, first, images, stride, data, NULL};
+    halving h = {z, level, first, images, stride, data};
     qb__zarr_more more = {0, halve_image, &h};
     qb_status status;
     level_folder(z, level, folder, sizeof folder);
     if (spooled) QB__TRY(qb__spool_map(spool, layer, &mapped));
     if (spooled) h.data = mapped;
-    if (level + 1 < z->levels) {
-        more.count = qb__ceil_div(images, 2);
-        QB__TRY(qb__alloc(writer->threads, spool[1].image, &h.memory));
-    }
-    QB__TRY(qb__zarr_put_layer(a, folder, writer->path, layer, h.data, stride, writer->threads, &more));
+    if (level + 1 < z->levels) more.count = qb__ceil_div(images, 2);
+    QB__TRY(make_room(writer));
+    QB__TRY(qb__zarr_put_layer(a, folder, writer->path, layer, h.data, stride, z->threads, z->memory, &more));
     if (!spooled) QB__TRY(qb__spool_mark(spool, layer, QB__SPOOL_PACKED));
     QB__TRY(settle(writer, level));
     if (spooled) z->unsettled[level] = layer + 1;
     if (z->own) QB__TRY(settle(writer, level)); /* another process may read the spool at any time */
 out:
-    qb__free(h.memory);
     qb__spool_unmap(spool, mapped);
     return status;
 }
@@ -262,7 +273,10 @@ static qb_status finish_zarr(qb_writer *writer, const char *provenance) {
 static void release_zarr(qb_writer *writer) {
     zarr_writer *z = writer->own;
     for (int level = 0; z && level < z->levels; level++) qb__spool_close(&z->spool[level]);
-    if (z) qb__free(z->own);
+    if (!z) return;
+    qb__free(z->memory);
+    qb__free(z->half);
+    qb__free(z->own);
     qb__free(z);
 }
 

@@ -15,6 +15,7 @@ import http.client
 import json
 import os
 import pathlib
+import select
 import socket
 import statistics
 import subprocess
@@ -74,11 +75,17 @@ class Planes:
     def __init__(self, address):
         where, self.token = address.split("#")
         self.host = where.split("/")[2]
-        name, port = self.host.rsplit(":", 1)
-        self.sockets = [socket.create_connection((name.strip("[]"), int(port))) for _ in range(3)]
+        self.sockets = [self.connect() for _ in range(3)]
         self.rooms = [memoryview(bytearray(1 << 20)) for _ in range(3)]
 
+    def connect(self):
+        name, port = self.host.rsplit(":", 1)
+        return socket.create_connection((name.strip("[]"), int(port)))
+
     def get(self, which, path):
+        if select.select([self.sockets[which]], [], [], 0)[0]:  # the server closes connections of which nothing comes for some seconds
+            self.sockets[which].close()
+            self.sockets[which] = self.connect()
         end, room, got = self.sockets[which], self.rooms[which], 0
         end.sendall(f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
         while b"\r\n\r\n" not in bytes(room[:got]):

@@ -145,16 +145,18 @@ static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     return errors_within(&e, t->variant->head.accuracy, o);
 }
 
-/* Some slices of a part of one tile, packed and computed separately: the same bits as before. */
+/* Some slices of a part of one tile, packed and computed separately, one slice also by its own functions: the same bits
+ * as before. */
 static bool same_bits(trial *t, rng *r) {
-    const qb__bp_parallel_variant *v = t->variant;
-    const unsigned first = (unsigned)rng_below(r, t->slices);
-    const unsigned slices = 1 + (unsigned)rng_below(r, t->slices - first);
+    const qb__bp_parallel_variant *usual = t->variant;
+    const unsigned first = (unsigned)rng_below(r, t->slices), one = usual->one && rng_below(r, 2);
+    const unsigned slices = one ? 1 : 1 + (unsigned)rng_below(r, t->slices - first);
+    const qb__bp_parallel_variant *v = t->variant = one ? usual->one : usual;
     unsigned lanes = (slices + v->head.step - 1) / v->head.step * v->head.step;
     lanes += v->head.step * (unsigned)rng_below(r, (v->head.most - lanes) / v->head.step + 1);
     size_t tiles_x = (t->x1 - t->x0 - 1) / v->tile + 1, tiles_y = (t->y1 - t->y0 - 1) / v->tile + 1;
     size_t x0 = t->x0 + v->tile * rng_below(r, tiles_x), y0 = t->y0 + v->tile * rng_below(r, tiles_y);
-    if (v->head.most > 1) {
+    if (usual->head.most > 1) {
         x0 += rng_below(r, qb__smaller(v->tile, t->x1 - x0));
         y0 += rng_below(r, qb__smaller(v->tile, t->y1 - y0));
     }
@@ -175,6 +177,7 @@ static bool same_bits(trial *t, rng *r) {
                            (x1 - x0) * sizeof(float));
     guarded_free(&packed);
     guarded_free(&out);
+    t->variant = usual;
     return same;
 }
 

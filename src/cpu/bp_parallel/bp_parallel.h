@@ -35,7 +35,15 @@ typedef struct qb__bp_parallel_variant {
      * The bits do not depend on the tile, the lanes or the other slices. */
     void (*run)(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes, unsigned slices, size_t x0,
                 size_t x1, size_t y0, size_t y1, float *out, size_t stride_z, size_t stride_y, void *scratch);
+    /* The same bits for one slice, faster, for any x0 and y0; its tile is as large. NULL: none. */
+    const struct qb__bp_parallel_variant *one;
 } qb__bp_parallel_variant;
+
+/* The functions for so many slices. */
+static inline const qb__bp_parallel_variant *qb__bp_parallel_for(const qb__bp_parallel_variant *variant,
+                                                                 size_t slices) {
+    return slices == 1 && variant->one ? variant->one : variant;
+}
 
 /* All variants of this build, best first within an interpolation; their number in *count. Includes rows whose features
  * the CPU lacks: compare with qb__cpu_features(). */

@@ -67,6 +67,6 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns, u
 }
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx2 =
-    LANES_VARIANT("bp_parallel_linear.avx2", linear, QB_INTERP_LINEAR, 18.0);
+    LANES_VARIANT("bp_parallel_linear.avx2", linear, QB_INTERP_LINEAR, 18.0, &qb__bp_parallel_linear_avx2_one);
 const qb__bp_parallel_variant qb__bp_parallel_nearest_avx2 =
-    LANES_VARIANT("bp_parallel_nearest.avx2", nearest, QB_INTERP_NEAREST, 30.0);
+    LANES_VARIANT("bp_parallel_nearest.avx2", nearest, QB_INTERP_NEAREST, 30.0, NULL);

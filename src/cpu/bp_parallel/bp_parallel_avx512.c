@@ -41,6 +41,6 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns, u
 }
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx512 =
-    LANES_VARIANT("bp_parallel_linear.avx512", linear, QB_INTERP_LINEAR, 34.0);
+    LANES_VARIANT("bp_parallel_linear.avx512", linear, QB_INTERP_LINEAR, 34.0, &qb__bp_parallel_linear_avx512_one);
 const qb__bp_parallel_variant qb__bp_parallel_nearest_avx512 =
-    LANES_VARIANT("bp_parallel_nearest.avx512", nearest, QB_INTERP_NEAREST, 45.0);
+    LANES_VARIANT("bp_parallel_nearest.avx512", nearest, QB_INTERP_NEAREST, 45.0, NULL);

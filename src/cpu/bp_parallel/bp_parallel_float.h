@@ -115,7 +115,7 @@ static void nearest_run(const qb__bp_parallel_problem *problem, const void *pack
 }
 
 /* A row of these functions; the including file defines the FEATURES that its vectors need. */
-#define LANES_VARIANT(name, interpolation, kind, listed_speed)                                                         \
+#define LANES_VARIANT(name, interpolation, kind, listed_speed, same)                                                   \
     {                                                                                                                  \
         .head = {.id = name,                                                                                           \
                  .operation = QB__BP_PARALLEL,                                                                         \
@@ -127,5 +127,5 @@ static void nearest_run(const qb__bp_parallel_problem *problem, const void *pack
                  .most = MOST_VECTORS * WIDTH,                                                                         \
                  .unusable = lanes_unusable},                                                                          \
         .view_bytes = lanes_view_bytes, .pack = float_pack, .tile = TILE, .scratch_bytes = lanes_scratch_bytes,        \
-        .run = interpolation##_run                                                                                     \
+        .run = interpolation##_run, .one = same                                                                        \
     }

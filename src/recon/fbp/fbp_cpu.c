@@ -18,8 +18,12 @@ enum {
 
 /* ---- slices ---- */
 
+static const qb__bp_parallel_variant *variant_for(const qb__fbp *fbp, size_t slices) {
+    return qb__bp_parallel_for(fbp->variant, slices);
+}
+
 static unsigned lanes_for(const qb__fbp *fbp, size_t slices) {
-    return (unsigned)qb__round_up(slices, fbp->variant->head.step);
+    return (unsigned)qb__round_up(slices, variant_for(fbp, slices)->head.step);
 }
 
 static size_t rows_bytes(const qb__fbp *fbp, size_t slices) { return slices * qb__fbp_row_stride(fbp) * sizeof(float); }
@@ -28,12 +32,12 @@ static size_t rows_bytes(const qb__fbp *fbp, size_t slices) { return slices * qb
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices) {
     size_t filter = rows_bytes(fbp, slices) + qb__filter_scratch(fbp->filter);
     if (fbp->roll.maps) filter += qb__rolled_rows_scratch(&fbp->rolled, (slices - 1) * fbp->step + 1);
-    size_t tile = fbp->variant->scratch_bytes(&fbp->problem, lanes_for(fbp, slices));
-    return qb__larger(filter, tile);
+    size_t tile = fbp->variant->scratch_bytes(&fbp->problem, (unsigned)qb__round_up(slices, fbp->variant->head.step));
+    return qb__larger(filter, tile); /* where the last slab is one slice, its tiles take less */
 }
 
 size_t qb__fbp_packed_bytes(const qb__fbp *fbp, size_t slices) {
-    return fbp->info->views * fbp->variant->view_bytes(&fbp->problem, lanes_for(fbp, slices));
+    return fbp->info->views * variant_for(fbp, slices)->view_bytes(&fbp->problem, lanes_for(fbp, slices));
 }
 
 /* Multiply a row by its columns' shares, and write zeros on both sides. */
@@ -71,8 +75,8 @@ void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_
     const float *share = qb__fbp_share_of(fbp, view);
     for (size_t s = 0; share && s < slices; s++) share_out(fbp, share, rows + s * stride);
     qb__filter_rows(fbp->filter, rows, slices, stride, fbp->weights[view], worker->scratch + rows_bytes(fbp, slices));
-    char *block = (char *)packed + view * fbp->variant->view_bytes(&fbp->problem, lanes);
-    fbp->variant->pack(&fbp->problem, view, lanes, (unsigned)slices, rows, stride, block);
+    char *block = (char *)packed + view * variant_for(fbp, slices)->view_bytes(&fbp->problem, lanes);
+    variant_for(fbp, slices)->pack(&fbp->problem, view, lanes, (unsigned)slices, rows, stride, block);
 }
 
 /* Number of tiles of the whole grid, along axis i, that overlap the region. */
@@ -110,8 +114,9 @@ void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *
         run_aligned(fbp, packed, from, to, slab, scratch);
         return;
     }
-    fbp->variant->run(&fbp->problem, packed, lanes_for(fbp, slices), (unsigned)slices, from[0], to[0], from[1], to[1],
-                      slab - at[1] * nx - at[0], nx * ny, nx, scratch);
+    variant_for(fbp, slices)
+        ->run(&fbp->problem, packed, lanes_for(fbp, slices), (unsigned)slices, from[0], to[0], from[1], to[1],
+              slab - at[1] * nx - at[0], nx * ny, nx, scratch);
 }
 
 /* ---- the engine ---- */
@@ -187,7 +192,7 @@ static double narrow(const qb__variant *variant, double lanes) {
  * slices. */
 static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
     enum { USUAL = 64 };
-    const qb__variant *variant = &fbp->variant->head;
+    const qb__variant *variant = &variant_for(fbp, slices)->head;
     const double lanes = lanes_for(fbp, slices), usual = fmin(USUAL, variant->most ? variant->most : USUAL);
     const double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * lanes * (double)fbp->info->views;
     return updates / qb__speed(variant) * narrow(variant, lanes) / narrow(variant, usual);

@@ -83,6 +83,8 @@ static const struct {
     {"broken-links", "The HDF5 file has links to files or objects that are not there. Data behind them cannot be used. "
                      "Put the linked files "
                      "where the file expects them, or give --dataset."},
+    {"camera-part", "A part of the camera's pixels was read out. The file does not say where the middle of the camera "
+                    "is among them, so the axis or the beam's plane may be off. qb center measures it."},
     {"center-cone",
      "The scan is a cone beam of unknown source and detector, so that its rows were taken for parallel rays. The axis "
      "may be off by a part of a pixel, over less than a turn by more. --sod and --sdd make it exact."},

@@ -43,7 +43,10 @@ typedef struct qb__writer_kind {
     bool keeps_fields, keeps_angles; /* whether the format holds flats and darks, and angles, of projections */
     bool keeps_axis;                 /* whether the format holds the axis of a parallel beam */
     const char *packs;               /* methods for qb_stack.compress, such as " gzip zstd "; NULL: none */
-    bool parts;                      /* can spread images over qb_stack.parts files */
+    /* For formats of several files with different names: the name of file `number`, counted from 0, that is written with
+     * PATH; false: there are no more. It need not be checked whether it fits. */
+    bool (*also)(const char *path, size_t number, char *name, size_t room);
+    bool parts; /* can spread images over qb_stack.parts files */
 } qb__writer_kind;
 
 /* Refuses a compression that the format does not have. */

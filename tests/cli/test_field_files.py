@@ -72,6 +72,70 @@ def test_nxtomo_of_fields_by_its_keys(folder):
     fails(3, "fbp", "flats.nx", "-o", "v.npy", says=["none of its 3 frames is a projection"], cwd=folder)
 
 
+def test_nxtomo_of_entry1(folder):
+    """As of Diamond and ANSTO: the entry is entry1, what it holds is linked into data, and `default` names that."""
+    frames = np.concatenate([DARKS, FLATS, COUNTS])
+    nxtomo(folder / "a.nxs", [2, 2, 1, 1, 1] + [0] * VIEWS, frames, "entry1", np.r_[[0] * 5, ANGLES])
+    with h5py.File(folder / "a.nxs", "a") as f:
+        f.attrs["default"], f["entry1"].attrs["default"] = "entry1", "data"
+        for name in ("data", "image_key"):
+            f[f"entry1/data/{name}"] = h5py.SoftLink(f"/entry1/instrument/detector/{name}")
+        f["entry1/data/rotation_angle"] = h5py.SoftLink("/entry1/sample/rotation_angle")
+        f["entry1/instrument/source/probe"] = "neutron"
+        f["entry1/control/data"] = np.ones(len(frames))
+    right(folder, "a.nxs")
+
+
+def test_nxtomo_of_three_detectors(folder):
+    """NXtomo 1: views, flats and darks are data of detectors of their own."""
+    with h5py.File(folder / "a.nxs", "w") as f:
+        f["entry/definition"] = "NXtomo"
+        for name, data in (("sample", COUNTS), ("bright_field", FLATS), ("dark_field", DARKS)):
+            f[f"entry/instrument/{name}/data"] = data
+            f[f"entry/instrument/{name}/sequence_number"] = np.arange(len(data))
+        f["entry/instrument/sample/x_pixel_size"] = 2.0
+        f["entry/instrument/sample/x_pixel_size"].attrs["units"] = "um"
+        f["entry/sample/rotation_angle"] = ANGLES
+        f["entry/sample/rotation_angle"].attrs["units"] = "degrees"
+        f["entry/data/data"] = h5py.SoftLink("/entry/instrument/sample/data")
+    right(folder, "a.nxs")
+    told = qb_json("info", "a.nxs", cwd=folder)
+    assert (told["flats"], told["darks"]) == (3, 2) and told["pixel_size_mm"] == pytest.approx(0.002)
+
+
+def hyperspy(path, data, *axes):
+    with h5py.File(path, "w") as f:
+        f.attrs["file_format"], f.attrs["file_format_version"] = "HyperSpy", "3.3"
+        f["Experiments/__unnamed__/data"] = data
+        for i, (name, units, scale, offset) in enumerate(axes):
+            f.create_group(f"Experiments/__unnamed__/axis-{i}").attrs.update(name=name, units=units, scale=scale, offset=offset, size=data.shape[i], navigate=i == 0)
+
+
+def test_hyperspy(folder):
+    """A tilt series has its angles, a volume its voxels."""
+    hyperspy(folder / "t.hspy", TRUE, ("tilt", "degrees", 9.0, 0.0), ("y", "µm", 3.0, 0.0), ("x", "µm", 3.0, 0.0))
+    told = qb_json("info", "t.hspy", cwd=folder)
+    assert told["kind"] == "scan" and told["pixel_size_mm"] == pytest.approx(0.003)
+    qb("convert", "t.hspy", "--quantity", "line_integral", "-o", "l.h5", cwd=folder)
+    with h5py.File(folder / "l.h5") as f:
+        assert np.allclose(f["exchange/theta"], ANGLES) and np.allclose(f["exchange/data"], TRUE)
+    hyperspy(folder / "v.hspy", TRUE, ("z", "nm", 500.0, 0.0), ("y", "nm", 400.0, 7.0), ("x", "nm", 300.0, 0.0))
+    told = qb_json("info", "v.hspy", cwd=folder)
+    assert told["kind"] == "volume" and told["voxel_mm"] == pytest.approx([3e-4, 4e-4, 5e-4])
+
+
+def test_nxtomoproc(folder):
+    with h5py.File(folder / "v.nxs", "w") as f:
+        f["entry/definition"], f["entry/reconstruction/program"], f["entry/data/data"] = "NXtomoproc", "another", TRUE
+        for name, count, step in (("x", VIEWS, 0.5), ("y", ROWS, 0.4), ("z", COLUMNS, 0.3)):
+            f[f"entry/data/{name}"] = 1 + step * np.arange(count)
+            f[f"entry/data/{name}"].attrs["units"] = "mm"
+    told = qb_json("info", "v.nxs", cwd=folder)
+    assert told["kind"] == "volume" and told["voxel_mm"] == pytest.approx([0.3, 0.4, 0.5])
+    qb("convert", "v.nxs", "-o", "v.npy", cwd=folder)
+    assert np.array_equal(np.load(folder / "v.npy"), TRUE)
+
+
 def test_fields_of_other_scans(folder):
     """Never the projections of a scan, unless they are named."""
     write_scan(folder / "f.h5", COUNTS, ANGLES, flats=FLATS)

@@ -83,7 +83,9 @@ CASES = {
     "a simulation's geometry": ["simulate", "disc", "-g", "cone.raw", "-o", "cone.raw"],
     "a simulation's geometry, as its truth": ["simulate", "disc", "-g", "cone.raw", "-o", "p.h5", "--truth", "cone.raw"],
     "a center's scan": ["center", "scan.h5", "--flats", "flats.h5", "--save-config", "flats.h5"],
-    "notes beside an output": [*LINES[:3], "v.npy.json", "--center", "15.5", "-o", "v.npy"],
+    **{f"{text}, written with an output": [*LINES[:3], text, "--center", "15.5", "-o", output]
+       for text, output in (("v.npy.json", "v.npy"), ("v.mhd.raw", "v.mhd"), ("v.vgi", "v.vol"), ("v.vol.info", "v.vol"), ("v.imgparams", "v_slice%04d.2Dimgdata"))},
+    "angles, written with a scan": ["convert", "lines.npy", "--angles", "v.angles", "-o", "v.sinoparams"],
     "one name for two": [*FBP, "-o", "new.raw", "--preview", "new.raw"],
     "one name for two, by a longer way": [*FBP, "-o", "new.raw", "--preview", "s/../new.raw"],
     "a geometry where the notes go": ["project", "volume.npy", "--voxel", "1", "-g", "parallel", "-o", "p.npy",
@@ -96,9 +98,9 @@ CASES = {
 def test_refused_and_nothing_touched(place, case):
     if "cone.raw" in CASES[case]:  # a geometry is known by its content
         os.rename("cone.json", "cone.raw")
-    if "v.npy.json" in CASES[case]:
-        os.rename("angles.raw", "v.npy.json")
     words = list(CASES[case])
+    if "written with" in case:
+        os.rename("angles.raw", words[words.index("--angles") + 1])
     if "--preview" in words:  # which is named .png, or refused for that
         name = words.index("--preview") + 1
         os.symlink(words[name], "look.png")

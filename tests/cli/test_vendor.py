@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from qbtest import qb, qb_json
+from qbtest import fails, qb, qb_json
 
 VIEWS, ROWS, COLUMNS, PITCH, SOD, SDD = 120, 64, 96, 0.4, 120, 400
 
@@ -196,6 +196,16 @@ def test_bad_settings(tmp_path, text, words):
     assert not (tmp_path / "v.npy").exists()
 
 
+def test_skyscan_of_a_part_of_the_camera(tmp_path):
+    """Partial width: fewer columns about the middle of the camera. It is said, as their place is not."""
+    put_images(tmp_path, "bone_", 65535)
+    (tmp_path / "bone.log").write_text(skyscan(**{"Optical Axis (line)": 31.5, "Partial width": 60, "Image crop origin X": 0}))
+    made = qb_json("fdk", "bone.log", "--like", "truth.npy", "-o", "v.npy", cwd=tmp_path)
+    assert [w for w in made["warnings"] if "[camera-part]" in w and "Partial width 60 %" in w]
+    qb("fdk", "t.npy", "--quantity", "transmission", "--sod", SOD, "--sdd", SDD, "--pixel-size", PITCH, "--angles", "0:-360", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
+    assert qb_json("compare", "v.npy", "w.npy", cwd=tmp_path)["rel_l2"] < 2e-3
+
+
 def test_what_is_not_applied_is_said(tmp_path):
     put_images(tmp_path, "bone_", 60000)
     (tmp_path / "bone.log").write_text(skyscan(**{"Random Movement": "ON (10)", "CameraXYRatio": 1.074, "Number of connected scans": 2}))
@@ -267,6 +277,7 @@ def test_nikon_angle_files(tmp_path, kind, right):
     assert len(shown) == right and all("by the angles of" in w and "at -1.2 mm" in w for w in shown)
     qb("fdk", "bug.xtekct", "--angles", "a.txt", "--detector-offset", "-1.2,0", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
     assert qb_json("compare", "v.npy", "w.npy", cwd=tmp_path)["rel_l2"] < 1e-5
+    fails(2, "fdk", "bug.xtekct", "-o", "x.npy", "--save-config", "bug.ang" if kind == "ang" else "_ctdata.txt", cwd=tmp_path, says=["would overwrite the input"])
 
 
 def test_nikon_angle_files_in_doubt(tmp_path):

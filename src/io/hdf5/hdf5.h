@@ -136,6 +136,8 @@ qb_status qb__bliss_scan(hid_t file, const char *name, const qb__h5_map *map, qb
 qb_status qb__bliss_fields(hid_t file, const char *name, const qb__h5_map *map, bool dark, qb__frames *out);
 /* The dataset that NeXus' attributes `default` and `signal` lead to; false if there is none. */
 bool qb__h5_default(hid_t file, char *path, size_t size);
+/* What axes next to the array at `path` state (hdf5_axes.c): angles, the size of voxels, and that it is a volume. */
+qb_status qb__h5_axes(hid_t file, const char *name, const char *path, qb__scan_parts *parts);
 /* Angles from a dataset, for all `frames` or for the projections. */
 qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan_parts *parts);
 /* Energy of the beam and distance from object to detector, from the first of these paths (ended by NULL) with a known

@@ -235,10 +235,35 @@ qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, con
     return status;
 }
 
+/* NXtomo before its version 2, and NXtomophase: flats, darks and views are arrays of detectors of their own. QB_NOT_FOUND:
+ * the entry is of another form. */
+static qb_status scan_of_detectors(hid_t file, const char *name, const char *entry, qb__scan_parts *parts) {
+    static const char *const groups[] = {"sample", "bright_field", "dark_field"};
+    qb__frames *const all[] = {&parts->data, &parts->flats, &parts->darks};
+    char path[700], group[690];
+    qb_status status = QB_OK;
+    for (int i = 0; i < 3 && status == QB_OK; i++) {
+        snprintf(path, sizeof path, "%.600s/instrument/%s/data", entry, groups[i]);
+        if (i == 0 && !qb__h5_exists(file, path)) return qb__fail(QB_NOT_FOUND, "%s has no %s", name, path);
+        if (!qb__h5_exists(file, path)) continue;
+        status = qb__h5_source(file, name, path, &all[i]->source);
+        if (status == QB_OK) all[i]->count = all[i]->source->shape[0];
+    }
+    if (status != QB_OK) return status;
+    parts->format = "NXtomo HDF5";
+    snprintf(path, sizeof path, "%.600s/sample/rotation_angle", entry);
+    if (qb__h5_exists(file, path) && qb__h5_angles(file, name, path, parts) != QB_OK)
+        qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
+    snprintf(group, sizeof group, "%.600s/instrument/sample", entry);
+    return qb__nxtomo_detector(file, name, entry, group, parts);
+}
+
 qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const qb__h5_map *map,
                           qb__scan_parts *parts) {
     place at;
     qb_status status = open_kinds(file, name, below, map, true, &at, parts);
+    if (status == QB_NOT_FOUND && map->entries.count == 1)
+        return scan_of_detectors(file, name, map->entries.text[0], parts);
     if (status != QB_OK) return status;
     parts->format = *at.entry ? "NXtomo HDF5" : "NeXus HDF5 with image_key";
     read_angles(file, name, &at, map, parts);

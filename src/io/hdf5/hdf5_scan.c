@@ -83,9 +83,10 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
     if (status != QB_OK) return status;
     parts->format = "HDF5";
     parts->data.count = parts->data.source->shape[0];
+    status = qb__h5_axes(file, name, path, parts);
     snprintf(parts->quantity, sizeof parts->quantity, "%s", parts->data.source->quantity);
     take_neighbours(file, name, path, map, as, parts);
-    return QB_OK;
+    return status;
 }
 
 /* --dataset GROUP/data or GROUP: the group decides the layout. */
@@ -220,6 +221,8 @@ qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **sour
         qb__scan_parts parts = {0};
         status = plain_array(file, path, NULL, &map, QB_IMAGE_AUTO, &parts);
         *source = parts.data.source;
+        parts.data.source = NULL;
+        qb__scan_parts_release(&parts);
     } else {
         status = qb__h5_source(file, path, dataset, source);
     }

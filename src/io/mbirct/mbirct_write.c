@@ -27,6 +27,17 @@ static size_t first(const qb_writer *writer) { return is_rays(writer) ? 0 : writ
 
 static bool is_series(const qb_writer *writer) { return writer->set != NULL; }
 
+/* The texts that are written with the slices. */
+static bool also(const char *path, size_t number, char *name, size_t room) {
+    static const char *const with[2][2] = {{".imgparams", ".imgparams.json"}, {".angles", NULL}};
+    const bool rays = qb__mbirct_is_scan(path);
+    const char *end = rays ? path + strlen(path) - strlen(of_rays) : strchr(qb__last_part(path), '%');
+    if (!end || number > 1 || !with[rays][number]) return false;
+    if (!rays) end -= qb__smaller(strlen(slice_word), (size_t)(end - path));
+    snprintf(name, room, "%.*s%s", (int)(end - path), path, with[rays][number]);
+    return true;
+}
+
 /* The pattern of the slices' names in pattern[QB__NAME_ROOM]. */
 static qb_status name_slices(const qb_writer *writer, char *pattern) {
     const size_t n = strlen(writer->path), base = is_rays(writer) ? n - strlen(of_rays) : n;
@@ -221,7 +232,8 @@ static size_t overhead(const qb_writer *writer) {
     return 65536 + 4096 * slices(writer) + (is_rays(writer) ? ANGLE_ROOM * writer->stack.shape[0] : 0);
 }
 
-const qb__writer_kind qb__mbirct_writer = {.spread = is_series,
+const qb__writer_kind qb__mbirct_writer = {.also = also,
+                                           .spread = is_series,
                                            .begin = begin,
                                            .write = write_any,
                                            .finish = finish,

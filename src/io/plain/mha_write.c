@@ -22,6 +22,12 @@ enum { HEADER_ROOM = 16384 };
 
 static bool is_apart(const qb_writer *writer) { return strcasecmp(qb__ending(writer->path), ".mhd") == 0; }
 
+/* The images next to a header. */
+static bool also_mha(const char *path, size_t number, char *name, size_t room) {
+    snprintf(name, room, "%s.raw", path);
+    return number == 0 && strcasecmp(qb__ending(path), ".mhd") == 0;
+}
+
 static const char *type_name(qb_dtype dtype) {
     for (size_t i = 0; i < QB__MHA_TYPES; i++)
         if (qb__mha_types[i].dtype == dtype) return qb__mha_types[i].name;
@@ -63,12 +69,8 @@ static size_t print_header(const qb_writer *writer, const char *provenance, uint
 }
 
 /* Moves the images to the name of their own file; the header takes the place of writer->part. */
-static qb_status put_apart(qb_writer *writer, const char *name, const char *header, size_t bytes) {
-    char path[4096];
+static qb_status put_apart(qb_writer *writer, const char *path, const char *header, size_t bytes) {
     const char *fresh;
-    const size_t folder = (size_t)(qb__last_part(writer->path) - writer->path);
-    if ((size_t)snprintf(path, sizeof path, "%.*s%s", (int)folder, writer->path, name) >= sizeof path)
-        return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
     const qb_status status = qb__publication_file(writer->set, path, &fresh);
     if (status != QB_OK) return status;
     if (rename(writer->part, fresh) != 0) return qb__fail_errno(errno, "writing", path);
@@ -77,14 +79,16 @@ static qb_status put_apart(qb_writer *writer, const char *name, const char *head
 
 /* In one file the header has a fixed length, so that the data need not move when the provenance comes. */
 static qb_status put_header(qb_writer *writer, const char *provenance, uint64_t packed) {
-    enum { NAME = 512 };
-    char *text, file[NAME] = "LOCAL", last[NAME + 32];
-    const bool apart = is_apart(writer);
-    if (apart && snprintf(file, NAME, "%s.raw", qb__last_part(writer->path)) >= NAME)
+    enum { NAME = 4096 };
+    char *text, path[NAME], last[NAME + 32];
+    const bool apart = also_mha(writer->path, 0, path, sizeof path);
+    if (apart && strlen(writer->path) + sizeof ".raw" > sizeof path)
         return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
     qb_status status = qb__alloc(HEADER_ROOM + 1, 1, &text);
     if (status != QB_OK) return status;
-    const size_t end = (size_t)snprintf(last, sizeof last, "\nElementDataFile = %s\n", file), room = HEADER_ROOM - end;
+    const size_t end = (size_t)snprintf(last, sizeof last, "\nElementDataFile = %s\n",
+                                        apart ? qb__last_part(path) : "LOCAL"),
+                 room = HEADER_ROOM - end;
     size_t n = print_header(writer, provenance, packed, text, HEADER_ROOM);
     if (n >= room) n = print_header(writer, "see the .json next to this file", packed, text, HEADER_ROOM);
     if (!apart) {
@@ -93,7 +97,7 @@ static qb_status put_header(qb_writer *writer, const char *provenance, uint64_t 
     }
     memcpy(text + n, last, end);
     status =
-        apart ? put_apart(writer, file, text, n + end) : qb__pwrite_all(writer->fd, writer->path, text, HEADER_ROOM, 0);
+        apart ? put_apart(writer, path, text, n + end) : qb__pwrite_all(writer->fd, writer->path, text, HEADER_ROOM, 0);
     qb__free(text);
     return status;
 }
@@ -139,5 +143,9 @@ static size_t overhead_mha(const qb_writer *writer) {
     return HEADER_ROOM + (qb__packs(writer) ? writer->stack.shape[0] * writer->image_bytes : 0);
 }
 
-const qb__writer_kind qb__mha_writer = {
-    .begin = begin_mha, .finish = finish_mha, .overhead = overhead_mha, .resumes = true, .packs = " gzip "};
+const qb__writer_kind qb__mha_writer = {.also = also_mha,
+                                        .begin = begin_mha,
+                                        .finish = finish_mha,
+                                        .overhead = overhead_mha,
+                                        .resumes = true,
+                                        .packs = " gzip "};

@@ -179,8 +179,19 @@ static qb_status begin_vol(qb_writer *writer) {
     if (writer->stack.dtype == QB_F16)
         return qb__fail(QB_BAD_ARGUMENT, "%s: .vol has no float16; use .h5, .npy or .tif, or another --dtype",
                         writer->path);
+    if (strlen(writer->path) + sizeof ".info" > NAME)
+        return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
     writer->data_offset = 0;
     return QB_OK;
+}
+
+enum { VGI, INFO };
+
+static bool also_vol(const char *path, size_t number, char *name, size_t room) {
+    if (number > INFO || !ends_in(path, ".vol")) return false;
+    if (number == VGI) snprintf(name, room, "%.*s.vgi", (int)strlen(path) - 4, path);
+    if (number == INFO) snprintf(name, room, "%s.info", path);
+    return true;
 }
 
 static qb_status put_text(qb_writer *writer, const char *name, const char *text, int length, size_t room) {
@@ -199,7 +210,7 @@ static qb_status put_vgi(qb_writer *writer) {
                        : qb_dtype_name(s->dtype)[0] == 'u' ? "unsigned integer"
                                                            : "signed integer";
     char name[NAME], text[2 * NAME];
-    snprintf(name, sizeof name, "%.*s.vgi", (int)strlen(writer->path) - 4, writer->path);
+    also_vol(writer->path, VGI, name, sizeof name);
     const int length = qb__print(
         text, sizeof text,
         "{volume1}\n[representation]\nsize = %zu %zu %zu\ndatatype = %s\nbitsperelement = %d\n[file1]\nSkipHeader = 0\n"
@@ -213,8 +224,7 @@ static qb_status put_vgi(qb_writer *writer) {
 static qb_status put_info(qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     char name[NAME], text[512];
-    if ((size_t)snprintf(name, sizeof name, "%s.info", writer->path) >= sizeof name)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: too long a name", writer->path);
+    also_vol(writer->path, INFO, name, sizeof name);
     const int length = qb__print(text, sizeof text,
                                  "! PyHST_SLAVE VOLUME INFO FILE\nNUM_X = %zu\nNUM_Y = %zu\nNUM_Z = %zu\n"
                                  "voxelSize = %.9g\nBYTEORDER = LOWBYTEFIRST\n",
@@ -232,4 +242,4 @@ static qb_status finish_vol(qb_writer *writer, const char *provenance) {
 }
 
 const qb__writer_kind qb__vol_writer = {
-    .begin = begin_vol, .finish = finish_vol, .resumes = true, .keeps_angles = true};
+    .also = also_vol, .begin = begin_vol, .finish = finish_vol, .resumes = true, .keeps_angles = true};

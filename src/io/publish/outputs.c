@@ -21,9 +21,25 @@ static bool is_series(const qb__output *output) {
 
 static const char *word_of(const qb__output *output) { return output->projections ? "view_" : "slice_"; }
 
-static qb_status sidecar_name(const char *path, char name[NAME_ROOM]) {
-    if ((size_t)snprintf(name, NAME_ROOM, "%s.json", path) < NAME_ROOM) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", path);
+/* The name of file `number` that is written with an output: its notes, the further files of its format, its parts; ""
+ * beyond the last. */
+static qb_status name_with(const qb__output *o, size_t number, char name[NAME_ROOM]) {
+    const qb__format *format = NULL;
+    const size_t notes = is_series(o) ? 0 : 1;
+    int length = 0;
+    *name = 0;
+    if (!o->images || qb__is_store(o->path)) return QB_OK;
+    if (number < notes) {
+        length = snprintf(name, NAME_ROOM, "%s.json", o->path);
+    } else {
+        const qb_status status = qb__format_to_write(o->path, &format);
+        if (status != QB_OK) return status;
+        if (format->writer->also && format->writer->also(o->path, number - notes, name, NAME_ROOM)) return QB_OK;
+        *name = 0;
+        if (o->parts > 1 && number - notes < o->parts) return qb__part_name(o->path, number - notes, name, NAME_ROOM);
+    }
+    if (length < NAME_ROOM) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", o->path);
 }
 
 static qb_status two_things(const char *path, const char *other) {
@@ -33,15 +49,13 @@ static qb_status two_things(const char *path, const char *other) {
 /* True if writing `output` would replace the file at `path`. */
 static qb_status takes(const qb__output *output, const char *path, bool *taken) {
     char name[NAME_ROOM];
-    if (is_series(output))
-        return qb__series_holds(output->path, word_of(output), output->first, output->images, path, taken);
-    qb_status status = qb__same_file(output->path, path, taken);
-    if (status != QB_OK || *taken || !output->images) return status;
-    status = sidecar_name(output->path, name);
-    if (status == QB_OK) status = qb__same_file(name, path, taken);
-    for (size_t i = 0; i < output->parts && output->parts > 1 && status == QB_OK && !*taken; i++) {
-        status = qb__part_name(output->path, i, name, sizeof name);
-        if (status == QB_OK) status = qb__same_file(name, path, taken);
+    qb_status status = is_series(output)
+                           ? qb__series_holds(output->path, word_of(output), output->first, output->images, path, taken)
+                           : qb__same_file(output->path, path, taken);
+    for (size_t i = 0; status == QB_OK && !*taken; i++) {
+        status = name_with(output, i, name);
+        if (status != QB_OK || !*name) break;
+        status = qb__same_file(name, path, taken);
     }
     return status;
 }
@@ -64,17 +78,18 @@ static qb_status spare_store(const qb__output *output, const qb__inputs *inputs)
 
 static qb_status spare_inputs(const qb__output *output, const qb__inputs *inputs) {
     char name[NAME_ROOM];
-    if (is_series(output))
-        return qb__series_protect_inputs(output->path, word_of(output), output->first, output->images, inputs);
+    qb_status status = QB_OK;
     if (output->images && qb__is_store(output->path)) return spare_store(output, inputs);
-    qb_status status = qb__target_check(output->path);
-    if (status == QB_OK) status = qb__inputs_protect(inputs, output->path);
-    if (status != QB_OK || !output->images) return status;
-    status = sidecar_name(output->path, name);
-    if (status == QB_OK) status = qb__target_check(name);
-    if (status == QB_OK) status = qb__inputs_protect(inputs, name);
-    for (size_t i = 0; i < output->parts && output->parts > 1 && status == QB_OK; i++) {
-        status = qb__part_name(output->path, i, name, sizeof name);
+    if (is_series(output)) {
+        status = qb__series_protect_inputs(output->path, word_of(output), output->first, output->images, inputs);
+    } else {
+        status = qb__target_check(output->path);
+        if (status == QB_OK) status = qb__inputs_protect(inputs, output->path);
+    }
+    for (size_t i = 0; status == QB_OK; i++) {
+        status = name_with(output, i, name);
+        if (status != QB_OK || !*name) break;
+        status = qb__target_check(name);
         if (status == QB_OK) status = qb__inputs_protect(inputs, name);
     }
     return status;

@@ -16,7 +16,7 @@
 #include "io/vendor/vendor.h"
 
 typedef struct skyscan {
-    double sod, sdd, image_pixel, columns, rows, views, step, line, depth, ratio, connected, roll;
+    double sod, sdd, image_pixel, columns, rows, views, step, line, depth, ratio, connected, roll, part, crop_x, crop_y;
 } skyscan;
 
 #define AT(field) offsetof(skyscan, field)
@@ -33,6 +33,9 @@ static const qb__ini_number keys[] = {
     {"CameraXYRatio", AT(ratio), 0.1, 10, false},
     {"Number of connected scans", AT(connected), 0, 1000, false},
     {"Image Rotation", AT(roll), -90, 90, false},
+    {"Partial Width", AT(part), 0, 100, false},
+    {"Image crop origin X", AT(crop_x), 0, 1e6, false},
+    {"Image crop origin Y", AT(crop_y), 0, 1e6, false},
 };
 
 static bool is_on(const qb__ini *ini, const char *key) {
@@ -56,6 +59,12 @@ static void judge(const qb__ini *ini, const skyscan *s, qb__notes *notes) {
     if (s->connected > 1)
         qb__note(notes, "%s is one of %g connected scans: each is reconstructed by itself" QB__CODE("connected-scans"),
                  ini->path, s->connected);
+    if ((s->part > 0 && s->part < 100) || s->crop_x > 0 || s->crop_y > 0)
+        qb__note(notes,
+                 "%s has a part of the camera's pixels (Partial width %g %%, crop origin %g,%g): they are taken to lie "
+                 "about its middle; qb center shows the axis, else give --detector-offset" QB__CODE("camera-part"),
+                 ini->path, isnan(s->part) ? 100 : s->part, isnan(s->crop_x) ? 0 : s->crop_x,
+                 isnan(s->crop_y) ? 0 : s->crop_y);
     if (fabs(s->ratio - 1) > 0.002)
         qb__note(notes,
                  "%s states CameraXYRatio %g, and pixels are taken as square: give --pixel-size U,V where they are "

@@ -22,6 +22,8 @@ enum {
     SWEEPS = 24 /* largest number of sweeps */,
     MOST_ALIKE = 3 /* stripes side by side with the same sign in a row that has many */,
     SURE_PART = 50 /* a row with sure stripes in 1 of SURE_PART columns has many */,
+    SURE_PART_SOFT = 128, /* the same after a filter */
+    SURE_LEAST = 2,
     FITS = 12,
     WORKS = 12
 };
@@ -203,12 +205,16 @@ static size_t pick(const spikes *s, const double *errors, double part, size_t al
     return count;
 }
 
+/* True if a row has many sure stripes. Filtered rows have fewer: a filter spreads the stripes that are side by side. */
+static bool has_many(const qb__rings_how *how, size_t sure, size_t columns) {
+    return sure * ((how->parts & QB__RINGS_SOFT) ? SURE_PART_SOFT : SURE_PART) >= columns && sure >= SURE_LEAST;
+}
+
 /* Drops what may be no stripe. A row that has many sure ones has weaker ones, too. */
 static void drop_doubtful(const qb__rings_how *how, const qb__rings_row *row, spikes *s) {
     double *errors = s->ground; /* of the height at a column, as a median over 9 columns */
     qb__rings_ground(row->measured[QB__RINGS_HEIGHT_ERROR], s->n, errors);
-    if ((how->parts & QB__RINGS_SOFT) || pick(s, errors, 1, 1, s->scratch) * SURE_PART >= s->n)
-        pick(s, errors, AMONG_MANY, MOST_ALIKE, s->scratch);
+    if (has_many(how, pick(s, errors, 1, 1, s->scratch), s->n)) pick(s, errors, AMONG_MANY, MOST_ALIKE, s->scratch);
     memcpy(s->found, s->scratch, s->n * sizeof *s->found);
 }
 

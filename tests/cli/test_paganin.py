@@ -276,7 +276,7 @@ def test_ranks(tmp_path, big):
 def test_a_device(tmp_path, opencl):  # noqa: F811
     """What it has filtered stays there, for rings and all slices, where there is room: the bits are the same without."""
     scan = tmp_path / "s.h5"
-    qb("simulate", "foam", "-o", scan, "--detector", "64,24", "--views", 300, "--rings", 0.03, "--photons", 20000, "--faults", "zingers=1e-4")
+    qb("simulate", "shepp-logan", "-o", scan, "--detector", "64,24", "--views", 300, "--rings", 0.03, "--photons", 20000, "--faults", "zingers=1e-4")
     volumes, found = [], []
     for where, stay in ((["cpu"], 0), ([opencl], 24), ([opencl, "--max-vram", "3M", "--threads", 1], 0)):
         how = ["fbp", scan, "-o", tmp_path / "v.npy", "--paganin", "3px", "--center", 31.5, "--accuracy", "high", "--rings", "all", "--zingers", 6, "--device", *where]

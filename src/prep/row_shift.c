@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/share.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/warning.h"
@@ -29,7 +30,11 @@ typedef struct shift {
     double *pair;  /* [2][rows] scratch */
     float *bins;   /* [views][up to BINS rows][up to BINS columns] means */
     size_t n[3];   /* numbers of views, rows and columns of `bins` */
-    float *line;   /* [2][columns]: the current line, and the last one with values */
+    size_t threads;
+    float *line;       /* [threads][columns] */
+    double *sums;      /* [block][columns of bins] */
+    double last[BINS]; /* the sums of the last row with values */
+    bool *whole;       /* [block] the row has values */
     char *raw;
 } shift;
 
@@ -38,41 +43,63 @@ typedef struct match {
     double rows, before, after; /* the shift; rms difference of the means without and with it */
 } match;
 
-/* Add a line to the bins; returns its mean. */
-static double add_line(shift *s, const float *line, size_t i, size_t r) {
-    const size_t columns = s->info->columns, row = r * s->n[1] / s->rows;
+static uint64_t lost_of(const qb__prep_counts *counts) { return counts->not_finite + counts->dead + counts->saturated; }
+
+static size_t bin_from(const shift *s, size_t b) { return b * s->info->columns / s->n[2]; }
+
+/* Rows of a view that were read. */
+typedef struct piece {
+    shift *s;
+    size_t view, row;
+} piece;
+
+/* The sums of row k of a piece over the bins' columns. */
+static qb_status sum_row(void *context, size_t k, size_t worker) {
+    const piece *p = context;
+    shift *s = p->s;
+    const size_t columns = s->info->columns;
+    float *line = s->line + worker * columns;
+    qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
+    qb__prep_row(&s->prep, p->view, p->row + k - s->first, s->raw + k * columns * qb_dtype_size(s->info->dtype), line,
+                 &counts);
+    s->whole[k] = lost_of(&counts) < columns;
+    for (size_t b = 0; b < s->n[2]; b++) {
+        double sum = 0;
+        for (size_t c = bin_from(s, b); c < bin_from(s, b + 1); c++) sum += (double)line[c];
+        s->sums[k * s->n[2] + b] = sum;
+    }
+    return QB_OK;
+}
+
+/* Adds the sums of row r of view i to the bins; returns the row's mean. */
+static double add_row(shift *s, const double *sums, size_t i, size_t r) {
+    const size_t row = r * s->n[1] / s->rows;
     const size_t tall = qb__ceil_div((row + 1) * s->rows, s->n[1]) - qb__ceil_div(row * s->rows, s->n[1]);
     float *out = s->bins + (i * s->n[1] + row) * s->n[2];
     double all = 0;
     for (size_t b = 0; b < s->n[2]; b++) {
-        const size_t from = b * columns / s->n[2], to = (b + 1) * columns / s->n[2];
-        double sum = 0;
-        for (size_t c = from; c < to; c++) sum += (double)line[c];
-        out[b] += (float)(sum / (double)((to - from) * tall));
-        all += sum;
+        out[b] += (float)(sums[b] / (double)((bin_from(s, b + 1) - bin_from(s, b)) * tall));
+        all += sums[b];
     }
-    return all / (double)columns;
+    return all / (double)s->info->columns;
 }
-
-static uint64_t lost_of(const qb__prep_counts *counts) { return counts->not_finite + counts->dead + counts->saturated; }
 
 /* A row without any value is replaced by the one before it, because air there would look like another object. */
 static qb_status read_view(shift *s, size_t i) {
-    const size_t columns = s->info->columns, bytes = columns * qb_dtype_size(s->info->dtype), view = s->view[i];
-    qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
-    float *line = s->line, *last = NULL;
+    const size_t view = s->view[i], bins = s->n[2];
+    bool any = false; /* a row with values came before, and s->last is its sums */
     for (size_t r = 0; r < s->rows; r += s->block) {
-        const size_t few = qb__smaller(s->block, s->rows - r), row = s->row0 + r;
-        const qb_status status = qb_scan_read(s->scan, view, view + 1, row, row + few, s->raw);
+        const size_t few = qb__smaller(s->block, s->rows - r);
+        piece p = {s, view, s->row0 + r};
+        qb_status status = qb_scan_read(s->scan, view, view + 1, p.row, p.row + few, s->raw);
+        if (status == QB_OK) status = qb__share(s->threads, few, sum_row, &p);
         if (status != QB_OK) return status;
         for (size_t k = 0; k < few; k++) {
-            const uint64_t lost = lost_of(&counts);
-            qb__prep_row(&s->prep, view, row + k - s->first, s->raw + k * bytes, line, &counts);
-            const bool whole = lost_of(&counts) - lost < columns;
-            s->means[i * s->rows + r + k] = add_line(s, whole || !last ? line : last, i, r + k);
-            if (!whole) continue;
-            last = line;
-            line = s->line + (line == s->line ? columns : 0);
+            const double *own = s->sums + k * bins;
+            s->means[i * s->rows + r + k] = add_row(s, s->whole[k] || !any ? own : s->last, i, r + k);
+            if (!s->whole[k]) continue;
+            memcpy(s->last, own, bins * sizeof *own);
+            any = true;
         }
     }
     return QB_OK;
@@ -231,6 +258,8 @@ static bool worth(shift *s, size_t room) {
     s->views = qb__smaller(qb__smaller(VIEWS, all), affordable < all ? affordable / 2 : all);
     if (s->rows < FEWEST_ROWS || s->views < FEWEST_VIEWS) return false;
     s->block = qb__smaller(s->rows, qb__larger(qb__larger(1, s->info->chunk_rows), BLOCK / line));
+    s->threads = qb__smaller(qb__larger(1, s->scan->parts.data.source ? s->scan->parts.data.source->threads : 1),
+                             QB__SHARE_MOST);
     s->n[0] = s->views, s->n[1] = qb__smaller(BINS, s->rows), s->n[2] = qb__smaller(BINS, s->info->columns);
     for (size_t i = 0; i < s->views; i++) s->view[i] = i * (all - 1) / (s->views - 1);
     return s->block * line + s->views * s->rows * sizeof(double) < room;
@@ -250,7 +279,9 @@ qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t r
     QB__TRY(qb__alloc(s.views * s.rows, sizeof *s.means, &s.means));
     QB__TRY(qb__alloc(s.n[0] * s.n[1] * s.n[2], sizeof *s.bins, &s.bins));
     QB__TRY(qb__alloc(2 * s.rows, sizeof *s.pair, &s.pair));
-    QB__TRY(qb__alloc(2 * s.info->columns, sizeof *s.line, &s.line));
+    QB__TRY(qb__alloc(s.threads * s.info->columns, sizeof *s.line, &s.line));
+    QB__TRY(qb__alloc(s.block * s.n[2], sizeof *s.sums, &s.sums));
+    QB__TRY(qb__alloc(s.block, sizeof *s.whole, &s.whole));
     QB__TRY(qb__alloc(s.block, s.info->columns * qb_dtype_size(s.info->dtype), &s.raw));
     for (size_t i = 0; i < s.views; i++) QB__TRY(read_view(&s, i));
     if (parallel) judge_order(&s, found);
@@ -264,6 +295,8 @@ out:
     qb__free(s.pair);
     qb__free(s.bins);
     qb__free(s.line);
+    qb__free(s.sums);
+    qb__free(s.whole);
     qb__free(s.raw);
     return status;
 }

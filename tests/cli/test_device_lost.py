@@ -104,7 +104,7 @@ def test_with_textures_on_a_gpu(opencl, scan, tmp_path):
 
 def test_one_of_two(opencl, scan, tmp_path):
     more = ("--device", "opencl:all", "--kernel", "bp_parallel_linear.alu")
-    two = "basic basic"
+    two = "pthread pthread"
     count = commands(scan, tmp_path, *more, devices=two)
     for after in moments(count - 4)[::4]:
         lose(scan, tmp_path, after, *more, devices=two)

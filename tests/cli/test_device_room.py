@@ -252,7 +252,7 @@ def test_several_devices(opencl, scan, tmp_path, count):
 
     def shim(**orders):
         made = Shim(tmp_path, **orders)
-        made.env["POCL_DEVICES"] = " ".join(["basic"] * count)
+        made.env["POCL_DEVICES"] = " ".join(["pthread"] * count)
         return made
 
     whole, _, _ = run(scan, tmp_path / "one.h5", shim(), "--device", opencl, *kernel)

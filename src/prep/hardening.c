@@ -9,13 +9,9 @@
 #include "prep/prep.h"
 #include "prep/step.h"
 
-bool qb__hardening_wanted(const qb_prep_options *options) {
-    return options && options->hardening && *options->hardening && strcmp(options->hardening, "none") != 0;
-}
-
 static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     (void)info;
-    return qb__hardening_wanted(options);
+    return options && options->hardening && *options->hardening && strcmp(options->hardening, "none") != 0;
 }
 
 static qb_status check(const qb_scan_info *info, const qb_prep_options *options) {
@@ -31,5 +27,9 @@ static void run(const qb__prep *prep, qb__line *line, size_t column, size_t coun
     qb__curve_run(prep->curve, count, in, out);
 }
 
-const qb__step qb__step_hardening = {
-    .name = "hardening", .scope = QB__SCOPE_VALUE, .wanted = wanted, .check = check, .run = run};
+const qb__step qb__step_hardening = {.name = "hardening",
+                                     .scope = QB__SCOPE_VALUE,
+                                     .wanted = wanted,
+                                     .check = check,
+                                     .run = run,
+                                     .option = {QB__STEP_OPTION(hardening)}};

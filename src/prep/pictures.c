@@ -15,26 +15,6 @@
 
 enum { LINES = 360, BAND = 1 << 25, BAND_ROWS = 9 };
 
-static bool has_zingers(const qb_prep_options *o) { return o->zingers > 0; }
-static void set_zingers(qb_prep_options *o, const qb_prep_options *from) { o->zingers = from->zingers; }
-static bool has_phase(const qb_prep_options *o) { return o->paganin && strcmp(o->paganin, "none") != 0; }
-static void set_phase(qb_prep_options *o, const qb_prep_options *from) { o->paganin = from->paganin; }
-static bool has_rings(const qb_prep_options *o) { return o->rings && strcmp(o->rings, "keep") != 0; }
-static void set_rings(qb_prep_options *o, const qb_prep_options *from) { o->rings = from->rings; }
-static bool has_hardening(const qb_prep_options *o) { return qb__hardening_wanted(o); }
-static void set_hardening(qb_prep_options *o, const qb_prep_options *from) { o->hardening = from->hardening; }
-
-/* Steps in the order in which they work. Steps that are not listed are part of the line integrals. */
-static const struct {
-    const char *name;
-    bool (*wanted)(const qb_prep_options *options);
-    void (*set)(qb_prep_options *options, const qb_prep_options *from);
-} steps[] = {{"zingers", has_zingers, set_zingers},
-             {"phase retrieval", has_phase, set_phase},
-             {"rings", has_rings, set_rings},
-             {"beam hardening", has_hardening, set_hardening}};
-enum { STEPS = sizeof steps / sizeof steps[0] };
-
 typedef struct show {
     qb_scan *scan;
     const qb_scan_info *info;
@@ -129,19 +109,23 @@ static qb_status show_lines(show *s, const qb_prep_options *options) {
     return status;
 }
 
+/* Steps that have options of their own, and phase retrieval, which works on the views that the view steps corrected. */
 static qb_status show_all(show *s, const qb_prep_options *given) {
+    const bool phase = given->paganin && strcmp(given->paganin, "none") != 0;
     qb_prep_options options = *given;
     qb_status status;
-    options.zingers = 0;
     options.paganin = NULL;
-    options.rings = NULL;
-    options.hardening = NULL;
+    for (const qb__step *const *step = qb__steps; *step; step++) qb__step_set(*step, &options, NULL);
     QB__TRY(show_stored(s));
     QB__TRY(show_lines(s, &options));
-    for (size_t i = 0; i < STEPS; i++) {
-        if (!steps[i].wanted(given)) continue;
-        steps[i].set(&options, given);
-        QB__TRY(show_step(s, steps[i].name, &options));
+    for (const qb__step *const *step = qb__steps; *step; step++) {
+        if (phase && !options.paganin && (*step)->scope != QB__SCOPE_VIEW) {
+            options.paganin = given->paganin;
+            QB__TRY(show_step(s, "phase retrieval", &options));
+        }
+        if (!(*step)->option[0].size || !(*step)->wanted(s->info, given)) continue;
+        qb__step_set(*step, &options, given);
+        QB__TRY(show_step(s, (*step)->name, &options));
     }
 out:
     return status;

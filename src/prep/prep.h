@@ -66,9 +66,6 @@ double qb__prep_bound(qb_quantity quantity, const qb_prep_options *options);
 #define QB__PREP_MARGIN 1e4
 qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, double *bound);
 
-/* True if --hardening needs a curve. */
-bool qb__hardening_wanted(const qb_prep_options *options);
-
 /* gain[i] = 1/(flat[i] - dark[i]); 0, and counted in *dead, if that is not positive and finite. */
 void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead);
 

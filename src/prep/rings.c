@@ -269,4 +269,5 @@ const qb__step qb__step_rings = {.name = "rings",
                                  .fields = count,
                                  .reads_all = true,
                                  .seconds = seconds,
-                                 .measure = measure};
+                                 .measure = measure,
+                                 .option = {QB__STEP_OPTION(rings)}};

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "prep/prepare.h"
+#include "prep/step.h"
 #include "prep/warp.h"
 
 /* Without resampling: the rows of this rank. */
@@ -58,8 +59,8 @@ qb_status qb__rings_from_open(const qb__pass *asked, qb__rings_from *from) {
                                              .max_ram = env ? env->max_ram : 0,
                                              .cancel = env ? env->cancel : NULL};
     from->options = *asked->options;
-    from->options.zingers = 0; /* the door corrects them */
-    from->options.rings = from->options.hardening = NULL;
+    for (const qb__step *const *step = qb__steps; *step; step++) /* reading corrects neighbours already */
+        qb__step_set(*step, &from->options, NULL);
     QB__TRY(qb__prepare_create(&from->scan, &from->options, &(qb__prepared){.row0 = row0, .row1 = row1, .step = 1},
                                &quiet, &from->prepare));
     from->fields = (qb__fields){

@@ -3,6 +3,7 @@
 #define QB_PREP_STEP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "kernels/macros.h"
 #include "quickbeam/recon.h"
@@ -70,6 +71,13 @@ typedef struct qb__near {
     const qb_prep_options *options;
 } qb__near;
 
+/* A field of qb_prep_options. */
+typedef struct qb__step_option {
+    size_t at, size;
+} qb__step_option;
+#define QB__STEP_OPTION(field)                                                                                         \
+    { offsetof(qb_prep_options, field), sizeof((qb_prep_options *)NULL)->field }
+
 struct qb__step {
     const char *name; /* name in reports */
     qb__scope scope;
@@ -102,10 +110,15 @@ struct qb__step {
     /* Adds the macros that switch the step on in kernels/filter/prepare_rows.clh (a view step: in near_rows.cl), which
      * give the same bits. NULL: always on, or it follows from the fields. */
     void (*define)(const qb_prep_options *options, qb__macros *macros);
+    /* The options without which the step does nothing: with them it is switched off (rings_from.c) and shown alone
+     * (pictures.c). Size 0: none; a step without options is part of the line integrals. A view step needs them. */
+    qb__step_option option[2];
 };
 
 extern const qb__step *const qb__steps[]; /* ended by NULL; steps.c */
 
+/* Sets the options of a step to those of `from`; NULL: to 0, which switches it off. */
+void qb__step_set(const qb__step *step, qb_prep_options *options, const qb_prep_options *from);
 /* The name of a step that changes given line integrals; NULL: none does. */
 const char *qb__steps_change(const qb_scan_info *info, const qb_prep_options *options);
 /* Checks the options of all steps. QB_BAD_ARGUMENT. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "prep/step.h"
 
+#include <string.h>
+
 /* In the order of the work. A new correction is a file with its step, a line here and its option below. */
 #define STEPS(ROW)                                                                                                     \
     ROW(zingers)   /* view: single bright pixels */                                                                    \
@@ -71,6 +73,16 @@ const qb_param qb_prep_params[] = {
      0},
     QB_PARAMS_END(qb_prep_options),
 };
+
+void qb__step_set(const qb__step *step, qb_prep_options *options, const qb_prep_options *from) {
+    for (const qb__step_option *o = step->option; o < step->option + 2; o++) {
+        char *field = (char *)options + o->at;
+        if (from)
+            memcpy(field, (const char *)from + o->at, o->size);
+        else
+            memset(field, 0, o->size);
+    }
+}
 
 qb_status qb__steps_check(const qb_scan_info *info, const qb_prep_options *options) {
     qb_status status = QB_OK;

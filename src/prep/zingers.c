@@ -127,4 +127,5 @@ const qb__step qb__step_zingers = {.name = "zingers",
                                    .near = near,
                                    .define = define,
                                    .margin = 1,
-                                   .changed = "zingers"};
+                                   .changed = "zingers",
+                                   .option = {QB__STEP_OPTION(zingers), QB__STEP_OPTION(zingers_in)}};

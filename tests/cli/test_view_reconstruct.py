@@ -70,6 +70,7 @@ def test_planes_are_the_command_s_volume(server):
                 got = plane(server, axis, index, changes)
                 assert np.array_equal(got, np.take(volume, index, axis)), (changes, axis, index)
         value, = server.values(f"/value?at=7,20,30&{changes}")
+        assert all(server.values(f"/value?at=7,20,30&axis={axis}&{changes}")[0] == value for axis in range(3))
         assert value == volume[7, 20, 30]
         got = server.values(f"/line?from=700,2000,0&to=700,2000,6300&count=64&{changes}")
         assert np.array_equal(got, volume[7, 20])
@@ -289,9 +290,20 @@ def test_in_a_browser(server, tmp_path):
         changes = browser.run("changes().slice(1)")
         assert changes == {"fbp": "center=30.25", "fdk": "detector-offset=1.5,0"}[server.method] + "&filter=hann:0.6"
         assert np.array_equal(after.reshape(COLUMNS, COLUMNS), plane(server, 0, ROWS // 2, changes))
+        browser.run("(() => { const make = URL.createObjectURL.bind(URL); URL.createObjectURL = blob => { saved = blob; return make(blob); }; })(); document.getElementById('csv').click()")
+        head, *lines = browser.run("saved.text()").splitlines()
+        assert head.startswith("# ") and np.array_equal(np.array([line.split(",") for line in lines], "f4"), after.reshape(COLUMNS, COLUMNS))
+        browser.run(f"state.line = {{ axis: 0, from: [20, 0], to: [20, {COLUMNS - 1}], slice: state.at.slice() }}; show_line()")
+        browser.until("profile && profile.length > 2")
+        browser.run("document.getElementById('linecsv').click()")
+        head, *lines = browser.run("saved.text()").splitlines()
+        assert head.startswith("# distance in ") and np.array_equal(np.array([lines[0].split(",")[1], lines[-1].split(",")[1]], "f4"), after.reshape(COLUMNS, COLUMNS)[20, [0, -1]])
+        browser.run("document.getElementById('lineoff').click()")
         browser.run("document.getElementById('use').click()")
         browser.until("!document.getElementById('used').hidden")
         assert browser.run("document.getElementById('command').textContent").encode() == server.get("/command?" + changes)[1]
+        browser.run("navigator.clipboard.writeText = async text => { copied = text; }; document.getElementById('copy').click()")
+        browser.until("document.getElementById('copy').textContent === 'Copied' && copied === document.getElementById('command').textContent")
         browser.until("decodeURIComponent(location.hash).includes('filter=hann:0.6')")
         browser.open(browser.run("location.href"))
         browser.until(READY)
@@ -307,8 +319,13 @@ def test_in_a_browser(server, tmp_path):
         assert browser.run("views[3].sharp.values.some(v => v > 0.01)")
         browser.run("toggle_oblique()")
         assert browser.run("document.getElementById('said').textContent") == "" and browser.errors == []
-        for width, height in [(390, 844), (3840, 2160)]:
+        for width, height in [(3840, 2160), (390, 844), (390, 200)]:
             browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
             assert browser.run("document.documentElement.scrollWidth") <= width
+        browser.run("views[0].zoom = 0.2; changed(views[0])")  # a picture of means, and under the cursor a value of the volume
+        browser.until(f"{SETTLED} && views[0].sharp.step > 1")
+        browser.run("views[0].under(...views[0].place(20, 30).reverse())")
+        value = float(plane(server, 0, ROWS // 2)[20, 30])
+        browser.until(f"document.getElementById('value').textContent.includes('y 20, x 30: ' + digits({value!r}, 6) + ' ')")
     finally:
         browser.close()

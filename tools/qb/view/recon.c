@@ -208,6 +208,7 @@ static void init(view_recon *r, cli *c) {
     r->output = c->options.output.output ? c->options.output.output : "volume.h5";
     pthread_mutex_init(&r->lock, NULL);
     pthread_mutex_init(&r->sharp.lock, NULL);
+    pthread_mutex_init(&r->one_sharp, NULL);
     pthread_mutex_init(&r->lock_checked, NULL);
     view_planes_init(&r->planes);
     view_job_init(&r->job);
@@ -263,6 +264,7 @@ void view_recon_close(view_recon *r) {
     view_filtered_close(r);
     pthread_mutex_destroy(&r->lock);
     pthread_mutex_destroy(&r->sharp.lock);
+    pthread_mutex_destroy(&r->one_sharp);
     pthread_mutex_destroy(&r->lock_checked);
     qb_scan_close(r->rough);
     qb_scan_close(r->scan);

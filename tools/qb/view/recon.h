@@ -81,6 +81,7 @@ typedef struct view_recon {
     view_filtered filtered[2]; /* [view_level] */
     pthread_mutex_t lock_checked;
     struct view_device *device; /* state of recon_device.c; NULL: all planes come from jobs of their own */
+    pthread_mutex_t one_sharp;  /* held while a plane of the whole scan is computed: each takes all threads */
     view_progress sharp;
     view_job job;
     char *about;          /* JSON of /info */

@@ -15,19 +15,11 @@ static const volatile sig_atomic_t never;
 
 /* ---- planes, computed or from the cache ---- */
 
-/* A plane, from the cache or computed; the caller releases it. NULL: it failed with *status. */
-static view_made *plane_of(view_recon *r, const view_changes *changes, view_level level, size_t axis, size_t index,
-                           const volatile sig_atomic_t *gone, qb_status *status) {
-    char key[256], name[VIEW_PLANE_NAME];
+static view_made *compute(view_recon *r, const view_changes *changes, view_level level, size_t axis, size_t index,
+                          const volatile sig_atomic_t *gone, const char *name, qb_status *status) {
     size_t shape[2];
-    view_changes_key(changes, key, sizeof key);
-    snprintf(name, sizeof name, "%d %zu %zu %lu %s", (int)level, axis, level == VIEW_WHOLE ? index : index / r->bin,
-             r->live ? view_live_version(r->live) : 0, key);
-    view_made *made = view_planes_find(&r->planes, name);
-    *status = QB_OK;
-    if (made) return made;
     view_recon_shape(r, level, axis, shape);
-    made = view_planes_new(&r->planes, shape);
+    view_made *made = view_planes_new(&r->planes, shape);
     *status = made ? view_recon_plane(r, changes, level, axis, index, gone, made->values) : QB_NO_MEMORY;
     if (*status == QB_OK) {
         view_planes_keep(made, name);
@@ -35,6 +27,24 @@ static view_made *plane_of(view_recon *r, const view_changes *changes, view_leve
     }
     view_planes_release(made);
     return NULL;
+}
+
+/* A plane, from the cache or computed; the caller releases it. NULL: it failed with *status. */
+static view_made *plane_of(view_recon *r, const view_changes *changes, view_level level, size_t axis, size_t index,
+                           const volatile sig_atomic_t *gone, qb_status *status) {
+    char key[256], name[VIEW_PLANE_NAME];
+    view_changes_key(changes, key, sizeof key);
+    snprintf(name, sizeof name, "%d %zu %zu %lu %s", (int)level, axis, level == VIEW_WHOLE ? index : index / r->bin,
+             r->live ? view_live_version(r->live) : 0, key);
+    view_made *made = view_planes_find(&r->planes, name);
+    *status = QB_OK;
+    if (made) return made;
+    if (level == VIEW_ROUGH) return compute(r, changes, level, axis, index, gone, name, status);
+    pthread_mutex_lock(&r->one_sharp);
+    made = view_planes_find(&r->planes, name); /* the one before may have been the same */
+    if (!made) made = compute(r, changes, level, axis, index, gone, name, status);
+    pthread_mutex_unlock(&r->one_sharp);
+    return made;
 }
 
 static void release(void *made) { view_planes_release(made); }
@@ -125,21 +135,23 @@ static view_answer plane(view_recon *r, const char *query, const volatile sig_at
     return values ? view_values(values, p.count[0] * p.count[1]) : view_say(500, "no memory for the plane");
 }
 
-/* ---- /value?at=z,y,x and /line?from&to&count: values of slices ---- */
+/* ---- /value?at=z,y,x[&axis=A], of the plane across that axis, and /line?from&to&count: values of slices ---- */
 
 static view_answer value(view_recon *r, const char *query, const volatile sig_atomic_t *gone) {
     const qb_array_info info = array_of(r);
-    size_t at[3];
+    size_t at[3], axis = 0;
     view_changes changes;
     char words[VIEW_WORDS];
     qb_status status;
+    if (view_find(query, "axis") && (!view_numbers(query, "axis", 1, &axis) || axis > 2))
+        return view_say(400, "the axis of a value is 0, 1 or 2");
     if (!view_numbers(query, "at", 3, at) || at[0] >= info.shape[0] || at[1] >= info.shape[1] ||
         at[2] >= info.shape[2] || !view_changes_read(r->cone, query, &changes, words, sizeof words))
         return view_say(400, "a value wants at=Z,Y,X in the volume");
     float *out = malloc(sizeof *out);
     if (!out) return view_say(500, "no memory for a value");
-    view_made *made = plane_of(r, &changes, VIEW_WHOLE, 0, at[0], gone, &status);
-    if (made) *out = made->values[at[1] * made->shape[1] + at[2]];
+    view_made *made = plane_of(r, &changes, VIEW_WHOLE, axis, at[axis], gone, &status);
+    if (made) *out = made->values[at[axis == 0 ? 1 : 0] * made->shape[1] + at[axis == 2 ? 1 : 2]];
     view_planes_release(made);
     if (made) return view_values(out, 1);
     free(out);

@@ -15,7 +15,7 @@ view_answer view_answer_command(view_recon *r, const char *query, const volatile
     if (!view_changes_read(r->cone, query, &changes, words, sizeof words)) return view_say(400, "%s", words);
     char *text = view_command(r->c, r->cone, &changes, r->output);
     if (!text) return view_say(500, "no memory for the command");
-    return (view_answer){200, "text/plain; charset=utf-8", text, strlen(text)};
+    return (view_answer){.status = 200, .type = "text/plain; charset=utf-8", .bytes = text, .size = strlen(text)};
 }
 
 static void add_progress(cJSON *root, const char *name, view_progress *p) {

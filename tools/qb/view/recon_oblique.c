@@ -83,8 +83,10 @@ static qb_status make(view_recon *r, const view_changes *changes, const view_obl
         to_rough(r, o->down, false, plane.down);
         to_rough(r, o->right, false, plane.right);
     }
+    pthread_mutex_lock(&r->one_sharp);
     const qb_status status =
         r->cone ? view_recon_cone(r, changes, &plane, part) : of_parallel(r, changes, &plane, part);
+    pthread_mutex_unlock(&r->one_sharp);
     for (size_t i = first[0]; status == QB_OK && i < end[0]; i++)
         for (size_t j = first[1]; j < end[1]; j++)
             if (is_inside(r, o, i, j))

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 enum { WAITING_MOST = 64 };
-static const int workers_of[VIEW_LANES] = {[VIEW_QUICK] = 2, [VIEW_DRAFT] = 1, [VIEW_SHARP] = 1};
+/* Slow answers are computed one after another, and while one is computed, the other worker reduces and hands over the
+ * last. */
+static const int workers_of[VIEW_LANES] = {[VIEW_QUICK] = 2, [VIEW_DRAFT] = 1, [VIEW_SHARP] = 2};
 
 void request_drop(request *one) {
     if (!one) return;

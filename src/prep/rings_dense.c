@@ -24,9 +24,9 @@
 #include "prep/rings.h"
 
 enum {
-    VIEWS = 128, /* means of neighbouring views, at most: as good as all views, and sorted far faster */
-    RANKS = 32,  /* number of ranks of a sorted column; each is a mean of neighbours */
-    GROUPS = 8,  /* groups of ranks, for the standard error */
+    VIEWS = 64, /* means of neighbouring views, at most: as good as all views, and sorted far faster */
+    RANKS = 32, /* number of ranks of a sorted column; each is a mean of neighbours */
+    GROUPS = 8, /* groups of ranks, for the standard error */
     LANES = QB__SORT_LANES,
     LEVELS = 5, /* levels of the wavelet transform, at most */
     REACH = 3 << (LEVELS - 1),

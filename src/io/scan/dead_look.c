@@ -170,11 +170,6 @@ static bool is_next_to_part(const dead_look *l, size_t row, size_t start, size_t
     return false;
 }
 
-static void mark(dead_look *l, size_t row, size_t start, size_t end) {
-    const size_t at = row * l->scan->info.columns;
-    for (size_t i = at + start; i < at + end; i++) l->found[i] = has_flat(l, i);
-}
-
 /* Find the parts in one row. again: find those that depend on the neighbouring rows. */
 static void find_in_row(dead_look *l, size_t row, size_t views, bool again) {
     const size_t columns = l->scan->info.columns;
@@ -184,8 +179,8 @@ static void find_in_row(dead_look *l, size_t row, size_t views, bool again) {
         end = qb__larger(same, dark);
         if (end == start) continue;
         const kind what = kind_of(l, row, start, end, views);
-        if (again ? what == MAYBE && is_next_to_part(l, row, start, end) : what == PART_OF_ROW)
-            mark(l, row, start, end);
+        if (again ? what != MAYBE || !is_next_to_part(l, row, start, end) : what != PART_OF_ROW) continue;
+        for (size_t i = row * columns + start; i < row * columns + end; i++) l->found[i] = has_flat(l, i);
     }
 }
 
@@ -199,12 +194,6 @@ static size_t find(dead_look *l, size_t views) {
     for (size_t row = l->rows; views && row-- > 0;) find_in_row(l, row, views, true);
     for (size_t i = 0; i < pixels; i++) count += l->found[i];
     return count;
-}
-
-static void keep_found(dead_look *l) {
-    const size_t columns = l->scan->info.columns;
-    for (size_t i = 0; i < l->rows * columns; i++)
-        if (l->found[i]) l->marks[l->row0 * columns + i] = QB_PIXEL_STUCK;
 }
 
 static qb_status look_at_block(dead_look *l) {
@@ -224,7 +213,8 @@ static qb_status look_at_block(dead_look *l) {
         if (!found) break;
         if (!pass) continue;
         l->count += found;
-        keep_found(l);
+        for (size_t i = 0; i < pixels; i++)
+            if (l->found[i]) l->marks[l->row0 * l->scan->info.columns + i] = QB_PIXEL_STUCK;
     }
 out:
     return status;

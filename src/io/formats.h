@@ -115,6 +115,8 @@ qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__
 qb_status qb__raw_open_like(const char *path, const char *how, qb__source **source);
 /* Opens a series of raw files, from a pattern or a folder; every file has the given layout. */
 qb_status qb__raw_series_open(const char *path, const struct qb__plain *layout, qb__source **source);
+/* The same of these files, in their order, which it releases. */
+qb_status qb__raw_files_open(const char *path, qb__notes *files, const struct qb__plain *layout, qb__source **source);
 
 /* Lists the files that a folder, pattern or name stands for, in the order of their running number (list_order.h).
  * QB_NOT_FOUND if there are none; QB_BAD_INPUT if there are several series of names, or if no number in the names

@@ -148,6 +148,23 @@ def test_a_volume_is_known(tmp_path):
     assert "this is a volume" not in qb("info", "fiji.tif", "--angles", "0:180", cwd=tmp_path).stdout
 
 
+def test_nrrd_of_several_files(tmp_path):
+    """A list, or a pattern, of one file for each image; and bytes to skip in each."""
+    values = np.arange(5 * 6 * 7, dtype="<u2").reshape(5, 6, 7)
+    for i, image in enumerate(values):
+        (tmp_path / f"s{2 * i + 1:02d}.raw").write_bytes(b"ab" + image.tobytes())
+    head = "NRRD0004\ntype: ushort\ndimension: 3\nsizes: 7 6 5\nencoding: raw\nendian: little\nbyte skip: 2\n"
+    names = [f"s{i:02d}.raw" for i in (1, 3, 5, 7, 9)]
+    for data in "LIST\n" + "".join(name + "\n" for name in reversed(names)), "s%02d.raw 1 9 2\n":
+        (tmp_path / "a.nhdr").write_text(head + "data file: " + data)
+        qb("convert", "a.nhdr", "--volume", "-o", "a.npy", cwd=tmp_path)
+        assert np.array_equal(np.load(tmp_path / "a.npy"), values[::-1] if data[0] == "L" else values)
+    fails(2, "convert", "a.nhdr", "--volume", "-o", "s03.raw", says=["would overwrite the input"], cwd=tmp_path)
+    for data, says in (("s%02d.raw 1 11 2\n", "no pattern"), ("s%02d.raw 3 11 2\n", "s11.raw"), ("LIST\n", "names no data files"), ("../s%d.raw 1 5 1\n", "outside")):
+        (tmp_path / "a.nhdr").write_text(head + "data file: " + data)
+        fails(3, "convert", "a.nhdr", "--volume", "-o", "b.npy", says=[says], cwd=tmp_path)
+
+
 def test_fiji_shows_millimetres_and_the_range(volume, tmp_path):
     qb("convert", volume, "-o", tmp_path / "a.tif")
     with tifffile.TiffFile(tmp_path / "a.tif") as t:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* NRRD (teem.sourceforge.net/nrrd/format.html): lines "key: value" until an empty one, then the data, or the name of a
- * data file. */
+ * data file, or of one for each image: a list, or a pattern with the first number, the last and the step. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "io/hdf5/external.h"
 #include "io/writer.h"
 
-enum { HEADER_MOST = 65536 };
+enum { HEADER_MOST = 65536, FILES_MOST = 1000000 };
 
 static const struct {
     const char *name; /* the first name of a type is written */
@@ -45,6 +45,7 @@ typedef struct header {
     double unit; /* mm */
     bool typed, shaped, packed, placed, turned, down;
     char file[512];
+    qb__notes files; /* of a list or pattern, as the header names them */
     char refused[96];
 } header;
 
@@ -147,7 +148,10 @@ static qb_status parse(header *h, char *text, size_t bytes) {
         *end = 0;
         at = (size_t)(end + 1 - text);
         whole = !*line || strcmp(line, "\r") == 0;
-        set_key(h, line);
+        if (strncasecmp(h->file, "LIST", 4) == 0 && !whole)
+            qb__note(&h->files, "%.*s", (int)strcspn(line, "\r"), line);
+        else
+            set_key(h, line);
     }
     h->layout.offset = at;
     if (memcmp(text, "NRRD000", 7) != 0) return qb__fail(QB_BAD_INPUT, "%s does not begin like an NRRD file", h->path);
@@ -158,9 +162,9 @@ static qb_status parse(header *h, char *text, size_t bytes) {
         return qb__fail(QB_UNSUPPORTED, "%s: dimension %zu and sizes do not give one to three numbers", h->path,
                         h->dims);
     if (!h->typed) return qb__fail(QB_UNSUPPORTED, "%s: its type is not supported", h->path);
-    if (h->skip_lines || h->skip_bytes > 0 || (h->skip_bytes < 0 && h->packed))
-        return qb__fail(QB_UNSUPPORTED, "%s: lines or bytes to be skipped before its data are not supported", h->path);
-    return QB_OK;
+    if (!h->skip_lines && (h->skip_bytes == 0 || !h->packed) && h->skip_bytes >= -1) return QB_OK;
+    return qb__fail(QB_UNSUPPORTED,
+                    "%s: lines to be skipped before its data, or bytes of packed data, are not supported", h->path);
 }
 
 static qb_status read_header(header *h) {
@@ -179,27 +183,67 @@ static qb_status read_header(header *h) {
     return status;
 }
 
-/* Find the data. A separate data file has no header. */
-static qb_status find_data(header *h, char *file, size_t size) {
+/* A separate data file, which has no header. */
+static qb_status name_file(const header *h, const char *name, char *file, size_t size) {
     const char *slash = strrchr(h->path, '/');
-    snprintf(file, size, "%s", h->path);
-    if (!*h->file) return QB_OK;
-    if (strncasecmp(h->file, "LIST", 4) == 0 || strchr(h->file, '%'))
-        return qb__fail(QB_UNSUPPORTED, "%s: its data are spread over several files", h->path);
-    snprintf(file, size, "%.*s%s", slash && h->file[0] != '/' ? (int)(slash + 1 - h->path) : 0, h->path, h->file);
-    h->layout.offset = 0;
+    snprintf(file, size, "%.*s%s", slash && name[0] != '/' ? (int)(slash + 1 - h->path) : 0, h->path, name);
     return qb__external_check(h->path, file);
+}
+
+/* The names that a pattern such as "view%03d.raw 0 99 1" stands for. */
+static qb_status list_pattern(header *h) {
+    const char *percent = strchr(h->file, '%'), *letter = percent ? strchr(percent, 'd') : NULL;
+    const size_t digits = percent && letter ? strspn(percent + 1, "0123456789") : 0;
+    long long range[3];
+    const char *end = letter ? letter + strcspn(letter, " \t") : NULL;
+    if (!letter || digits > 2 || letter != percent + 1 + digits ||
+        sscanf(end, "%lld %lld %lld", &range[0], &range[1], &range[2]) != 3 || range[0] < 0 || range[2] < 1 ||
+        range[1] >= FILES_MOST || (range[1] - range[0]) / range[2] >= (long long)h->layout.shape[0])
+        return qb__fail(QB_BAD_INPUT, "%s: `data file: %s` is no pattern with its first and last number and the step",
+                        h->path, h->file);
+    const int width = atoi(percent + 1);
+    for (long long i = range[0]; i <= range[1]; i += range[2])
+        qb__note(&h->files, percent[1] == '0' ? "%.*s%0*lld%.*s" : "%.*s%*lld%.*s", (int)(percent - h->file), h->file,
+                 width, i, (int)(end - letter - 1), letter + 1);
+    return QB_OK;
+}
+
+/* The data in several files. */
+static qb_status open_files(header *h, qb__source **source) {
+    qb__notes files = {0};
+    char file[4096];
+    qb_status status = h->packed || h->skip_bytes < 0
+                           ? qb__fail(QB_UNSUPPORTED, "%s: packed data in several files", h->path)
+                       : h->files.count || !strchr(h->file, '%') ? QB_OK
+                                                                 : list_pattern(h);
+    for (size_t i = 0; i < h->files.count && status == QB_OK; i++) {
+        status = name_file(h, h->files.text[i], file, sizeof file);
+        if (status == QB_OK) qb__note(&files, "%s", file);
+    }
+    h->layout.offset = (uint64_t)h->skip_bytes;
+    if (status == QB_OK) return qb__raw_files_open(h->path, &files, &h->layout, source);
+    qb__notes_release(&files);
+    return status;
+}
+
+static qb_status open_data(header *h, qb__source **source) {
+    char file[4096];
+    qb_status status = QB_OK;
+    snprintf(file, sizeof file, "%s", h->path);
+    if (strncasecmp(h->file, "LIST", 4) == 0 || strchr(h->file, '%')) return open_files(h, source);
+    if (*h->file) h->layout.offset = 0, status = name_file(h, h->file, file, sizeof file);
+    if (h->skip_bytes > 0) h->layout.offset += (uint64_t)h->skip_bytes;
+    if (status == QB_OK && h->skip_bytes == -1) status = qb__plain_at_end(file, &h->layout, "sizes");
+    return status == QB_OK ? (h->packed ? qb__packed_open : qb__plain_open)(file, &h->layout, source) : status;
 }
 
 qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) {
     header h = {.path = path, .layout = {.format = "NRRD", .longer = "its sizes do not fit"}, .unit = 1};
-    char file[4096];
     (void)how;
     *source = NULL;
     qb_status status = read_header(&h);
-    if (status == QB_OK) status = find_data(&h, file, sizeof file);
-    if (status == QB_OK && h.skip_bytes == -1) status = qb__plain_at_end(file, &h.layout, "sizes");
-    if (status == QB_OK) status = (h.packed ? qb__packed_open : qb__plain_open)(file, &h.layout, source);
+    if (status == QB_OK) status = open_data(&h, source);
+    qb__notes_release(&h.files);
     if (status != QB_OK) return status;
     for (int i = 0; i < 3; i++) {
         const double mm = h.spacing[i] * h.unit;

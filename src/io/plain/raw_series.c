@@ -90,18 +90,31 @@ static qb_status lay_out(raw_series *series, const qb__plain *layout, const char
     return check_sizes(series, layout, path);
 }
 
-qb_status qb__raw_series_open(const char *path, const qb__plain *layout, qb__source **out) {
+/* `files` NULL: those that the path stands for. */
+static qb_status open_series(const char *path, qb__notes *files, const qb__plain *layout, qb__source **out) {
     raw_series *series;
     *out = NULL;
-    qb_status status = qb__source_create(sizeof *series, "raw series", path, &series);
+    qb_status status = qb__source_create(sizeof *series, files ? layout->format : "raw series", path, &series);
     if (status != QB_OK) return status;
     series->base.read = read_series;
     series->base.release = release_series;
-    QB__TRY(qb__source_files(&series->base, " .raw .bin .dat .img ", &series->files));
+    if (files) series->files = *files, *files = (qb__notes){0};
+    if (!files) QB__TRY(qb__source_files(&series->base, " .raw .bin .dat .img ", &series->files));
     QB__TRY(lay_out(series, layout, path));
     *out = &series->base;
     return QB_OK;
 out:
     qb__source_close(&series->base);
+    return status;
+}
+
+qb_status qb__raw_series_open(const char *path, const qb__plain *layout, qb__source **out) {
+    return open_series(path, NULL, layout, out);
+}
+
+qb_status qb__raw_files_open(const char *path, qb__notes *files, const qb__plain *layout, qb__source **out) {
+    const qb_status status =
+        files->count ? open_series(path, files, layout, out) : qb__fail(QB_BAD_INPUT, "%s names no data files", path);
+    qb__notes_release(files);
     return status;
 }

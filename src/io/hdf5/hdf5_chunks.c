@@ -160,9 +160,10 @@ static void place(const sweep *s, const hsize_t at[3], const char *chunk, bool s
             if (shuffled)
                 qb__from_planes((const unsigned char *)chunk, numbers, s->size, from, run, (unsigned char *)to);
             else
-                memcpy(to, chunk + from * s->size, run * s->size);
+                qb__copy_out(to, chunk + from * s->size, run * s->size);
         }
     }
+    qb__copied_out();
 }
 
 /* Images closer together than a chunk's thickness touch every layer between them; others touch one each. */

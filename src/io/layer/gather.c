@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/layer/gather.h"
 
+#include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/memory.h"
 
@@ -43,4 +47,27 @@ void qb__from_planes(const unsigned char *planes, size_t numbers, size_t size, s
         for (size_t b = 0; b < size; b++)
             for (size_t i = 0; i < count; i++) out[size * i + b] = p[b * numbers + i];
     }
+}
+
+void qb__copy_out(void *to, const void *from, size_t bytes) {
+#ifdef __SSE2__
+    enum { LINE = 64 };
+    const char *in = from;
+    char *out = to;
+    const size_t before = qb__smaller((size_t)(-(uintptr_t)out % LINE), bytes), lines = (bytes - before) / LINE;
+    memcpy(out, in, before);
+    in += before, out += before;
+    for (size_t i = 0; i < lines; i++, in += LINE, out += LINE)
+        for (int k = 0; k < LINE; k += 16)
+            _mm_stream_si128((__m128i *)(void *)(out + k), _mm_loadu_si128((const __m128i *)(const void *)(in + k)));
+    memcpy(out, in, bytes - before - lines * LINE);
+#else
+    memcpy(to, from, bytes);
+#endif
+}
+
+void qb__copied_out(void) {
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
 }

@@ -12,6 +12,10 @@ typedef struct qb__images {
 
 /* The numbers of a chunk from a row and a column on; zeros beyond the images. */
 void qb__gather(const qb__images *images, const size_t chunk[3], size_t row0, size_t column0, char *out);
+/* Copies to memory that is not read soon: past the caches, where the processor has such stores. Call qb__copied_out()
+ * before other threads read it. */
+void qb__copy_out(void *to, const void *from, size_t bytes);
+void qb__copied_out(void);
 /* Byte shuffling, as in HDF5's shuffle filter: the first bytes of all numbers, then the second bytes of all, ... */
 void qb__planes(const void *numbers, size_t count, size_t size, unsigned char *out);
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "io/layer/gather.h"
 #include "io/zarr/zarr_source.h"
 
 /* One read(): the chunks that the region touches, layers x rows of chunks x columns of chunks. */
@@ -110,11 +111,12 @@ static void place_chunk(const sweep *s, const size_t at[3], const char *chunk) {
         for (size_t row = row0; row < row1; row++) {
             char *to = s->out + ((i * rows + row - region->row0) * a->shape[2] + at[2]) * size;
             if (chunk)
-                memcpy(to, chunk + ((image * a->chunk[1] + row - at[1]) * a->chunk[2]) * size, run * size);
+                qb__copy_out(to, chunk + ((image * a->chunk[1] + row - at[1]) * a->chunk[2]) * size, run * size);
             else
                 for (size_t k = 0; k < run; k++) memcpy(to + k * size, s->zarr->fill, size);
         }
     }
+    qb__copied_out();
 }
 
 /* Images closer together than a chunk's thickness touch every layer between them; others touch one each. */

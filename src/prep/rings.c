@@ -32,10 +32,45 @@ typedef struct rings {
     qb__rings_device *device;
     size_t taken;                /* number of blocks read so far */
     const float *lines, *change; /* for rows on a device: [group of views][row][column], [row][column] */
-    float *stripes;              /* [row][column]; NaN: lost */
-    unsigned *kinds;             /* [row] kinds of stripes found */
+    bool integrals;              /* the scan's numbers are line integrals */
+    float *field;                /* of the block: [row * step][column] */
+    size_t step;                 /* rows of the scan from one row to the next */
+    struct strength *found;      /* [row] */
     qb__rings_row *work;         /* [thread] */
 } rings;
+
+/* The kinds of stripes that --rings reports. */
+static const struct {
+    unsigned kind;
+    const char *name;
+} kinds[] = {{QB__RINGS_DEAD, "unusable columns"},
+             {QB__RINGS_LARGE, "wide stripes"},
+             {QB__RINGS_NARROW, "narrow stripes"},
+             {QB__RINGS_SORT, "weak stripes in all columns"}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Statistics: strength of the stripes, number of lost pixels, and number of rows with each kind. */
+typedef struct strength {
+    double squares, largest, pixels, lost, rows, of[KINDS];
+} strength;
+
+/* Applies a row's stripes to its field: for line integrals the field is subtracted (dark), else it is the gain. */
+static strength apply(const qb__rings_row *row, bool integrals, float *field) {
+    strength s = {.pixels = (double)row->columns, .rows = 1};
+    for (size_t i = 0; i < row->columns; i++) {
+        const double f = (double)(float)row->stripe[i];
+        if (row->lost[i]) {
+            field[i] = integrals ? NAN : 0;
+            s.lost++;
+            continue;
+        }
+        field[i] = (float)(integrals ? field[i] + f : field[i] * exp(f));
+        s.squares += f * f;
+        s.largest = fmax(s.largest, fabs(f));
+    }
+    for (size_t k = 0; k < KINDS; k++) s.of[k] = (row->kinds & kinds[k].kind) != 0;
+    return s;
+}
 
 static void find_stripes(void *context, size_t row, int worker) {
     const rings *r = context;
@@ -45,9 +80,7 @@ static void find_stripes(void *context, size_t row, int worker) {
                                 r->change + row * r->columns, work);
     else
         qb__rings_find(&r->how, r->sinograms + row * r->views * r->columns, r->views, work);
-    r->kinds[row] = work->kinds;
-    for (size_t c = 0; c < r->columns; c++)
-        r->stripes[row * r->columns + c] = work->lost[c] ? NAN : (float)work->stripe[c];
+    r->found[row] = apply(work, r->integrals, r->field + row * r->step * r->columns);
 }
 
 /* ---- the pass ---- */
@@ -69,21 +102,6 @@ static unsigned count(const qb_scan_info *info, const qb_prep_options *options) 
     return wanted(info, options) && !(info->quantity == QB_COUNTS && info->flats);
 }
 
-/* The kinds of stripes that --rings reports. */
-static const struct {
-    unsigned kind;
-    const char *name;
-} kinds[] = {{QB__RINGS_DEAD, "unusable columns"},
-             {QB__RINGS_LARGE, "wide stripes"},
-             {QB__RINGS_NARROW, "narrow stripes"},
-             {QB__RINGS_SORT, "weak stripes in all columns"}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-/* Statistics: strength of the stripes, number of lost pixels, and number of rows with each kind. */
-typedef struct strength {
-    double squares, largest, pixels, lost, rows, of[KINDS];
-} strength;
-
 /* Reading the whole scan, which happens between blocks, is included. */
 static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
     const bool sorting = strncmp(options->rings, "sort", 4) == 0;
@@ -91,22 +109,13 @@ static double seconds(const qb_scan_info *info, const qb_prep_options *options, 
     return values / qb__rate(sorting ? QB__RATE_SORT : QB__RATE_WAVELET, 100e6) / threads;
 }
 
-/* Applies the stripes of a row to the field: for line integrals the field is subtracted (dark), else it is the gain. */
-static void apply(const rings *r, size_t row, bool lines, float *field, strength *s) {
-    for (size_t i = 0; i < r->columns; i++) {
-        double f = (double)r->stripes[row * r->columns + i];
-        if (isnan(f)) {
-            field[i] = lines ? NAN : 0;
-            s->lost++;
-            continue;
-        }
-        field[i] = (float)(lines ? field[i] + f : field[i] * exp(f));
-        s->squares += f * f;
-        s->largest = fmax(s->largest, fabs(f));
-    }
-    s->pixels += (double)r->columns;
-    s->rows++;
-    for (size_t k = 0; k < KINDS; k++) s->of[k] += (r->kinds[row] & kinds[k].kind) != 0;
+static void add(strength *sum, const strength *more) {
+    sum->squares += more->squares;
+    sum->pixels += more->pixels;
+    sum->lost += more->lost;
+    sum->rows += more->rows;
+    for (size_t k = 0; k < KINDS; k++) sum->of[k] += more->of[k];
+    sum->largest = fmax(sum->largest, more->largest);
 }
 
 /* Adds up the statistics of all ranks; each rank has its own rows. */
@@ -116,14 +125,7 @@ static qb_status add_up(qb__comm *comm, strength *s) {
     const qb_status room = qb__alloc((size_t)qb__comm_count(comm), sizeof *all, &all);
     const qb_status status = qb__comm_gather(comm, room, &mine, sizeof mine, all);
     *s = (strength){0};
-    for (int i = 0; status == QB_OK && i < qb__comm_count(comm); i++) {
-        s->squares += all[i].squares;
-        s->pixels += all[i].pixels;
-        s->lost += all[i].lost;
-        s->rows += all[i].rows;
-        for (size_t k = 0; k < KINDS; k++) s->of[k] += all[i].of[k];
-        s->largest = fmax(s->largest, all[i].largest);
-    }
+    for (int i = 0; status == QB_OK && i < qb__comm_count(comm); i++) add(s, &all[i]);
     qb__free(all);
     return status;
 }
@@ -165,14 +167,16 @@ static size_t rows_at_a_time(const qb__pass *pass, const rings *r, int threads) 
 
 static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
-    *r = (rings){.views = info->views, .columns = info->columns};
+    *r = (rings){.views = info->views,
+                 .columns = info->columns,
+                 .integrals = info->quantity == QB_LINE_INTEGRAL,
+                 .step = pass->fields->step};
     size_t rows = rows_at_a_time(pass, r, threads);
     qb_status status;
     QB__TRY(qb__rings_parse(pass->options->rings, bin_of(info), &r->how));
     QB__TRY(qb__rings_device_create(pass, rows, qb__rings_together(info->views), &r->device));
     if (!r->device) QB__TRY(qb__alloc(rows * r->views, r->columns * sizeof(float), &r->sinograms));
-    QB__TRY(qb__alloc(rows * r->columns, sizeof(float), &r->stripes));
-    QB__TRY(qb__alloc(rows, sizeof *r->kinds, &r->kinds));
+    QB__TRY(qb__alloc(rows, sizeof *r->found, &r->found));
     QB__TRY(qb__alloc((size_t)threads, sizeof *r->work, &r->work));
     for (int i = 0; i < threads; i++) QB__TRY(qb__rings_row_create(r->views, r->columns, &r->work[i]));
     r->rows = rows;
@@ -184,8 +188,7 @@ static void close_rings(rings *r, int threads) {
     for (int i = 0; r->work && i < threads; i++) qb__rings_row_destroy(&r->work[i]);
     qb__rings_device_destroy(r->device);
     qb__free(r->work);
-    qb__free(r->kinds);
-    qb__free(r->stripes);
+    qb__free(r->found);
     qb__free(r->sinograms);
 }
 
@@ -211,8 +214,7 @@ static qb_status find_group(const qb__rings_from *from, size_t group, rings *r, 
     const qb__pass *pass = &from->pass;
     const qb__fields *fields = pass->fields;
     const size_t first = from->group[0][0], last = from->group[from->groups - 1][1], end = from->group[group][1];
-    const bool lines = qb_scan_describe(pass->scan)->quantity == QB_LINE_INTEGRAL;
-    float *field = lines ? fields->dark : fields->gain;
+    float *field = r->integrals ? fields->dark : fields->gain;
     const size_t block = r->rows, step = fields->step;
     qb_status status = QB_OK;
     for (size_t row = from->group[group][0]; row < end; row += block * step) {
@@ -220,11 +222,12 @@ static qb_status find_group(const qb__rings_from *from, size_t group, rings *r, 
         qb__progress(pass->env, "finding rings", row - first, last - first);
         r->rows = qb__smaller(block, qb__ceil_div(end - row, step));
         QB__TRY(read_block(pass, r, row, end, pool));
+        r->field = field + (row - fields->row0) * r->columns;
         qb__pool_for(pool, r->rows, find_stripes, r);
         for (size_t i = 0; i < r->rows; i++) {
             const size_t at = row + i * step;
             const bool own = at >= fields->own0 && at < fields->own1; /* another rank reports the other rows */
-            apply(r, i, lines, field + (at - fields->row0) * r->columns, own ? found : others);
+            add(own ? found : others, &r->found[i]);
         }
     }
 out:

@@ -139,7 +139,7 @@ static const qb__format formats[] = {
         .extensions = " .mrc .mrcs .rec .ali .st ",
         .line = "MRC (.mrc .mrcs .rec .ali .st): reads and writes modes 0, 1, 2, 6 and 12, with a .json next to them",
         .open = qb__mrc_open,
-        .scan = qb__sidecar_scan,
+        .scan = qb__mrc_scan,
         .writer = &qb__mrc_writer,
         .provenance = qb__sidecar_provenance,
     },

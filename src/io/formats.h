@@ -65,6 +65,7 @@ qb_status qb__npy_open_wide(const char *path, char *wide, qb__source **source);
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source);
 qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mrc_open(const char *path, const char *how, qb__source **source);
+qb_status qb__mrc_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__nifti_open(const char *path, const char *how, qb__source **source);
 qb_status qb__vol_open(const char *path, const char *how, qb__source **source);
 qb_status qb__den_open(const char *path, const char *how, qb__source **source);

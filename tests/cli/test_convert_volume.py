@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import struct
 import zlib
 
 import h5py
@@ -146,6 +147,33 @@ def test_a_volume_is_known(tmp_path):
         assert qb_json("info", name, cwd=tmp_path)["kind"] == ("scan" if name == "views.tif" else "volume"), name
     fails(3, "fbp", "fiji.tif", "-o", "x.npy", says=["this is a volume"], cwd=tmp_path)
     assert "this is a volume" not in qb("info", "fiji.tif", "--angles", "0:180", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("kind, integers, reals, each", [(b"SERI", 8, 3, 8), (b"    ", 2, 1, 2), (b"    ", 0, 32, 128), (b"AGAR", 2, 3, 20), (b"FEI1", 0, 0, 768)])
+def test_mrc_tilts(tmp_path, kind, integers, reals, each):
+    """Angles of SerialEM, of FEI's older and newer programs and of Agard, in the extended header; none where all are 0."""
+    tilts = [-60.0, -29.5, 0.25, 30.0, 59.0]
+    for values in tilts, [0.0] * 5:
+        records = bytearray(each * 8)
+        for i, degrees in enumerate(values):
+            if reals == 0:
+                struct.pack_into("<i", records, each * i, each), struct.pack_into("<d", records, each * i + 100, degrees)
+            elif kind == b"SERI" or integers == 2 and reals == 1:
+                struct.pack_into("<h", records, each * i, round(100 * degrees))
+            else:
+                struct.pack_into("<f", records, each * i + 4 * integers, degrees)
+        head = bytearray(1024)
+        struct.pack_into("<10i", head, 0, 7, 6, 5, 2, 0, 0, 0, 7, 6, 5)
+        struct.pack_into("<3i", head, 64, 1, 2, 3), struct.pack_into("<i", head, 92, len(records))
+        head[104:108], head[208:216] = kind, b"MAP DD\0\0"
+        struct.pack_into("<2h", head, 128, integers, reals)
+        (tmp_path / "a.mrc").write_bytes(bytes(head + records) + np.ones((5, 6, 7), "<f4").tobytes())
+        if any(values):
+            qb("convert", "a.mrc", "-o", "a.h5", cwd=tmp_path)
+            with h5py.File(tmp_path / "a.h5") as f:
+                assert f["exchange/theta"][:] == pytest.approx(tilts)
+        else:
+            fails(3, "convert", "a.mrc", "-o", "b.h5", says=["has no angles"], cwd=tmp_path)
 
 
 def test_nrrd_of_several_files(tmp_path):

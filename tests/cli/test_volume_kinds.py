@@ -137,10 +137,11 @@ def test_nifti_units_and_scale(tmp_path):
 
 
 def test_fits(tmp_path):
-    for dtype, zero in (("u1", 0), ("i2", 0), ("i4", 0), ("f4", 0), ("f8", 0), ("i2", 32768)):
+    """An offset of half the range is how FITS stores the other sign: counts stay integers."""
+    for dtype, zero, of in (("u1", 0, "u1"), ("i2", 0, "i2"), ("i4", 0, "i4"), ("f4", 0, "f4"), ("f8", 0, "f8"), ("i2", 32768, "u2"), ("i4", 1 << 31, "u4"), ("u1", -128, "i1"), ("i2", 100, "f4")):
         for extension in False, True:
             (tmp_path / "a.fits").write_bytes(fits(VALUES.astype(dtype), zero, extension))
-            same(tmp_path / "a.fits", (VALUES + zero).astype("f4" if zero else dtype))
+            same(tmp_path / "a.fits", (VALUES + zero).astype(of))
 
 
 @pytest.mark.skipif("cfitsio: built in" not in qb("--version").stdout, reason="built without cfitsio")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A source whose values are slope * stored number + offset, as stated in MetaImage and HDF5 files. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,8 +80,35 @@ static qb_status wrap(qb__source **source, double slope, double offset) {
     return QB_OK;
 }
 
+/* The other sign of the same size, as FITS stores it: by an offset of half the range. QB_F32: there is none. */
+static qb_dtype other_sign(qb_dtype dtype, double offset) {
+    if (dtype == QB_I16 && offset == 32768) return QB_U16;
+    if (dtype == QB_I32 && offset == 2147483648.0) return QB_U32;
+    return dtype == QB_U8 && offset == -128 ? QB_I8 : QB_F32;
+}
+
+static qb_status read_other_sign(qb__source *source, const qb__region *region, void *out) {
+    qb__source *stored = ((const scaled *)source)->stored;
+    const qb_status status = stored->read(stored, region, out);
+    const size_t size = qb_dtype_size(stored->dtype);
+    const size_t values = region->count * (region->row1 - region->row0) * source->shape[2];
+    for (size_t i = 0; status == QB_OK && size == 1 && i < values; i++) ((uint8_t *)out)[i] ^= 0x80;
+    for (size_t i = 0; status == QB_OK && size == 2 && i < values; i++) ((uint16_t *)out)[i] ^= 0x8000;
+    for (size_t i = 0; status == QB_OK && size == 4 && i < values; i++) ((uint32_t *)out)[i] ^= 0x80000000;
+    return status;
+}
+
 qb_status qb__source_scale(qb__source **source, double slope, double offset) {
-    return slope == 1 && offset == 0 ? QB_OK : wrap(source, slope, offset);
+    if (slope == 1 && offset == 0) return QB_OK;
+    const qb_dtype whole = slope == 1 ? other_sign((*source)->dtype, offset) : QB_F32;
+    if (whole == QB_F32) return wrap(source, slope, offset);
+    const size_t cache = (*source)->cache;
+    const qb_status status = wrap(source, 1, 0);
+    if (status != QB_OK) return status;
+    (*source)->dtype = whole;
+    (*source)->cache = cache;
+    (*source)->read = read_other_sign;
+    return QB_OK;
 }
 
 qb_status qb__source_float(qb__source **source) { return wrap(source, 1, 0); }

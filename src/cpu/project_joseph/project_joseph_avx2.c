@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #define WIDTH 8
+#define MOST_IN_TURN 4
 typedef __m256 vector;
 typedef __m256i integers;
 typedef __m256i lanes; /* all bits of an active lane are set */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #define WIDTH 16
+#define MOST_IN_TURN 0
 typedef __m512 vector;
 typedef __m512i integers;
 typedef __mmask16 lanes;

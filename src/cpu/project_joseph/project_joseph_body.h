@@ -2,6 +2,7 @@
 /* project_joseph in vectors of WIDTH rows of a detector column. The including file supplies
  *
  *   WIDTH, vector, integers, lanes        single precision, 32-bit integers, lane masks
+ *   MOST_IN_TURN                          rows up to which take_in_turn() is faster than windows: 0, 3 or 4
  *   vector_...(), integers_...()          arithmetic; vector_place() is 0, 1, 2, ...
  *   lanes_first(n), lanes_inside()        the first n lanes; those with -1 < v < limit
  *   window(p, i), window_two(p, i, &, &)  p[i], and p[i + 1], for 0 <= i and i + 1 < 2 WIDTH

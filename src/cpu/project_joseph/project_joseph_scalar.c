@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #define WIDTH 1
+#define MOST_IN_TURN 0
 typedef float vector;
 typedef int32_t integers;
 typedef bool lanes;

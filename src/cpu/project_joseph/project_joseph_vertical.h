@@ -142,38 +142,82 @@ static void vertical_forward(const qb__joseph_brick *b, const vertical *fans, si
     }
 }
 
+/* ---- the adjoint ---- */
+
+/* Where rows are nearly one voxel apart, lane l takes rows l, l + 1, ... of a few, with weights by their distances, most
+ * of which are 0: that needs no permutation. Number of these rows for voxels `inverse` rows apart; 0 if windows are
+ * faster. */
+INLINE int rows_in_turn(double inverse) {
+    const double rows = ceil(2 * inverse + (WIDTH - 1) * fabs(inverse - 1) + SLACK);
+    return inverse > 0 && rows <= MOST_IN_TURN ? (int)rows : 0;
+}
+
+/* What the voxels at row + l inverse take from them. */
+INLINE vector take_in_turn(double row, double inverse, vector slope, const float *values, int rows) {
+    const double drift = (WIDTH - 1) * (inverse - 1);
+    const double first = floor(row - inverse - SLACK + (drift < 0 ? drift : 0)) + 1;
+    const vector one = vector_set1(1), zero = vector_set1(0);
+    const vector step = vector_mul(vector_place(), vector_set1((float)(1 - inverse)));
+    vector away = vector_add(step, vector_set1((float)(first - row))), sum = zero;
+    for (int j = 0; j < rows; j++) {
+        const vector hat = vector_sub(one, vector_mul(slope, vector_abs(away)));
+        sum = vector_fma(vector_max(hat, zero), vector_load(values + (ptrdiff_t)first + j), sum);
+        away = vector_add(away, one);
+    }
+    return sum;
+}
+
+/* The same by windows. */
+INLINE vector take_by_windows(double row, double inverse, vector slope, const float *values) {
+    const double reach = fabs(inverse), before = row - reach; /* the nearest row that does not touch voxel 0 */
+    const int taps = (int)ceil(2 * reach);
+    const double lowest = inverse < 0 ? before + (WIDTH - 1) * inverse : before;
+    const double base = floor(lowest - SLACK);
+    const vector step = vector_mul(vector_place(), vector_set1((float)inverse));
+    const vector at = vector_add(step, vector_set1((float)(before - base)));
+    const vector whole = vector_floor(at), one = vector_set1(1);
+    const integers index = integers_of(whole);
+    /* Distance of the first touched row before the middle of the hat. */
+    vector away = vector_sub(vector_add(vector_sub(whole, at), one), vector_set1((float)reach));
+    vector sum = vector_set1(0);
+    const float *rows = values + ((ptrdiff_t)base + 1);
+    for (int j = 0; j < taps; j++) {
+        const vector hat = vector_sub(one, vector_mul(slope, vector_abs(away)));
+        sum = vector_fma(vector_max(hat, vector_set1(0)), window(rows + j, index), sum);
+        away = vector_add(away, one);
+    }
+    return sum;
+}
+
 /* Voxel z takes from row r the hat function of half-width 1: max(0, 1 - |z0 + r dz - z|), for rows less than 1 / |dz|
  * from (z - z0) / dz. values[r] are zero outside the rows. For few rows per voxel. */
-INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, const float *values) {
-    const double inverse = 1 / c->dz, reach = fabs(inverse);
-    const int taps = (int)ceil(2 * reach);
+INLINE void spread_some(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, const float *values,
+                        int in_turn) {
+    const double inverse = 1 / c->dz;
+    const vector slope = vector_set1((float)fabs(c->dz)), share = vector_set1(c->share);
     size_t from, last;
     part_of_line(b, c, first, end, &from, &last);
-    const vector step = vector_mul(vector_place(), vector_set1((float)inverse));
-    const vector slope = vector_set1((float)fabs(c->dz)), one = vector_set1(1);
-    const vector half = vector_set1((float)reach), share = vector_set1(c->share);
     for (size_t i = from; i < last; i += WIDTH) {
-        const double row = ((double)i - 1 - c->z0) * inverse - reach; /* the nearest row that does not touch it */
-        const double lowest = inverse < 0 ? row + (WIDTH - 1) * inverse : row;
-        const double base = floor(lowest - SLACK);
-        const vector at = vector_add(step, vector_set1((float)(row - base)));
-        const vector whole = vector_floor(at);
-        const integers index = integers_of(whole);
-        /* Distance of the first touched row before the middle of the hat. */
-        vector away = vector_sub(vector_add(vector_sub(whole, at), one), half);
-        vector sum = vector_set1(0);
-        const float *rows = values + ((ptrdiff_t)base + 1);
-        for (int j = 0; j < taps; j++) {
-            vector hat = vector_sub(one, vector_mul(slope, vector_abs(away)));
-            sum = vector_fma(vector_max(hat, vector_set1(0)), window(rows + j, index), sum);
-            away = vector_add(away, one);
-        }
+        const double row = ((double)i - 1 - c->z0) * inverse;
+        const vector sum =
+            in_turn ? take_in_turn(row, inverse, slope, values, in_turn) : take_by_windows(row, inverse, slope, values);
         const vector neighbour = vector_mul(share, sum);
         float *to = c->line + i;
         vector_store(to, vector_add(vector_load(to), vector_sub(sum, neighbour)));
         to += c->neighbour;
         vector_store(to, vector_add(vector_load(to), neighbour));
     }
+}
+
+/* Loops of a known length are faster. */
+INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, const float *values) {
+    const int in_turn = rows_in_turn(1 / c->dz);
+    if (in_turn == 3)
+        spread_some(b, c, first, end, values, 3);
+    else if (in_turn == 4)
+        spread_some(b, c, first, end, values, 4);
+    else
+        spread_some(b, c, first, end, values, 0);
 }
 
 /* For many rows per voxel, or many voxels per row: row by row into `zero`, whose voxel z is at zero[z]. */

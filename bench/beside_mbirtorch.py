@@ -131,9 +131,13 @@ def nearest(volume, truth):
 
 
 def by_mbirtorch(args, lines, truth, weights, sharpness):
+    if args.device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # it takes all GPUs that it sees
     import mbirtorch
     import numpy
     import torch
+    if args.device == "cuda" and not torch.cuda.is_available():
+        sys.exit("torch sees no GPU: --device cpu")
     torch.set_num_threads(args.threads)
     pixel = SDD / SOD * WIDTH / args.size
     model = mbirtorch.ConeBeamModel(lines.shape, numpy.linspace(0, 2 * numpy.pi, args.views, endpoint=False).astype("float32"),

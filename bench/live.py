@@ -206,16 +206,31 @@ def alone(planes, options):
 
 
 def browser_pictures(page, options, moves):
-    script = {"crosshair": "for (const a of [0, 1, 2]) go(a, (shape[a] >> 1) + K % 9 + 1);",
+    script = {"crosshair": "for (const a of [0, 1, 2]) go(a, (shape[a] >> 1) + K + 1);",
               "axis": "{ const c = control_list.find(c => c.name === 'center'); c.number.value = shape[2] / 2 - 0.5 + 0.01 * (K + 1); c.number.dispatchEvent(new Event('input')); }"}[moves]
-    loop = f"""(async () => {{ const seconds = [];
+    loop = f"""(async () => {{ const seconds = [], view = Object.getPrototypeOf(views[0]), draw = view.draw; let drawn = () => 0;
+      view.draw = function () {{ draw.call(this); if ({SETTLED}) drawn(); }};
       for (let K = 0; K < {options.pictures}; K++) {{
-        const begin = performance.now(); {script}
-        await new Promise(go => requestAnimationFrame(go));
-        while (!({SETTLED})) await new Promise(go => setTimeout(go, 1));
+        const begin = performance.now(), last = new Promise(go => drawn = go); {script}
+        await last;
         seconds.push((performance.now() - begin) / 1e3); }}
+      view.draw = draw;
       return seconds; }})()"""
     return summary(page.run(loop)[2:])
+
+
+def in_browser(address, options, screen):
+    """A window of a screen's size, or one in which whole planes have room."""
+    width, height = map(int, screen.split("x")) if PANES[screen] else (2 * options.size + 600, 2 * options.size + 200)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        page = Browser(folder, width, height)
+        try:
+            page.open(address)
+            page.until("document.documentElement?.dataset.ready === 'yes'")
+            page.until(SETTLED, 600)
+            return {moves: browser_pictures(page, options, moves) for moves in ("crosshair", "axis")}
+        finally:
+            page.close()
 
 
 def main():
@@ -258,15 +273,7 @@ def main():
             result["server"] = {moves: server_pictures(planes, options, moves, process) for moves in ("crosshair", "axis")}
             result["alone"] = alone(planes, options)
         if CHROMIUM and options.pictures:
-            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-                page = Browser(folder, 2 * options.size + 600, 2 * options.size + 200)
-                try:
-                    page.open(address)
-                    page.until("document.documentElement?.dataset.ready === 'yes'")
-                    page.until(SETTLED, 600)
-                    result["browser"] = {moves: browser_pictures(page, options, moves) for moves in ("crosshair", "axis")}
-                finally:
-                    page.close()
+            result["browser"] = {screen: in_browser(address, options, screen) for screen in options.screens.split(",")}
         print(json.dumps(result))
     finally:
         process.terminate()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tifffile
 
-from qbtest import fails, killed, qb, qb_json
+from qbtest import fails, killed, memory_is_ours, qb, qb_json
 
 SCANNER = """[XTekCT]
 Name=a
@@ -220,6 +220,7 @@ def test_killed_at_any_moment(volume, tmp_path):
         assert not [name for name in os.listdir(tmp_path) if "part-" in name]
 
 
+@memory_is_ours
 def test_scan_killed_at_any_moment(tmp_path):
     """A scan's conversion goes on likewise, but not with other data, nor by other preparation."""
     scan, whole = tmp_path / "scan.h5", tmp_path / "whole.npy"

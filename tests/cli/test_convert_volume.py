@@ -188,7 +188,7 @@ def test_nrrd_of_several_files(tmp_path):
         qb("convert", "a.nhdr", "--volume", "-o", "a.npy", cwd=tmp_path)
         assert np.array_equal(np.load(tmp_path / "a.npy"), values[::-1] if data[0] == "L" else values)
     fails(2, "convert", "a.nhdr", "--volume", "-o", "s03.raw", says=["would overwrite the input"], cwd=tmp_path)
-    for data, says in (("s%02d.raw 1 11 2\n", "no pattern"), ("s%02d.raw 3 11 2\n", "s11.raw"), ("LIST\n", "names no data files"), ("../s%d.raw 1 5 1\n", "outside")):
+    for data, says in (("s%02d.raw 1 11 2\n", "no pattern"), ("s%02d.raw 5 -9223372036854775808 1\n", "no pattern"), ("s%02d.raw 5 9 9223372036854775807\n", "no pattern"), ("s%02d.raw 3 11 2\n", "s11.raw"), ("LIST\n", "names no data files"), ("../s%d.raw 1 5 1\n", "outside")):
         (tmp_path / "a.nhdr").write_text(head + "data file: " + data)
         fails(3, "convert", "a.nhdr", "--volume", "-o", "b.npy", says=[says], cwd=tmp_path)
 

@@ -197,8 +197,9 @@ static qb_status list_pattern(header *h) {
     long long range[3];
     const char *end = letter ? letter + strcspn(letter, " \t") : NULL;
     if (!letter || digits > 2 || letter != percent + 1 + digits ||
-        sscanf(end, "%lld %lld %lld", &range[0], &range[1], &range[2]) != 3 || range[0] < 0 || range[2] < 1 ||
-        range[1] >= FILES_MOST || (range[1] - range[0]) / range[2] >= (long long)h->layout.shape[0])
+        sscanf(end, "%lld %lld %lld", &range[0], &range[1], &range[2]) != 3 || range[0] < 0 || range[1] < range[0] ||
+        range[1] >= FILES_MOST || range[2] < 1 || range[2] >= FILES_MOST ||
+        (range[1] - range[0]) / range[2] >= (long long)h->layout.shape[0])
         return qb__fail(QB_BAD_INPUT, "%s: `data file: %s` is no pattern with its first and last number and the step",
                         h->path, h->file);
     const int width = atoi(percent + 1);

@@ -8,6 +8,11 @@
 #include "base/memory.h"
 #include "base/status.h"
 
+qb_status qb__hash_for_resume(void) {
+    if (qb__hash_known()) return QB_OK;
+    return qb__fail(QB_UNSUPPORTED, "--resume needs a build with xxhash, which shows whether the data are the same");
+}
+
 #ifdef QB_HAVE_XXHASH
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -28,9 +28,7 @@ qb_status qb__keep_check(qb__reconstruction *r) {
     if (!why && qb__observed(&r->output))
         why = "a picture is of slices that a run sees: leave --preview and --report away";
     if (why) return qb__fail(QB_BAD_ARGUMENT, "--resume: %s", why);
-    if (qb__hash_known()) return QB_OK;
-    return qb__fail(QB_UNSUPPORTED,
-                    "--resume needs a build with xxhash: without it nothing tells data from other data");
+    return qb__hash_for_resume();
 }
 
 /* ---- identity of the job ---- */

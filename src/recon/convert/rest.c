@@ -11,9 +11,8 @@ qb_status qb__rest_open(qb__rest *r, const qb_convert_options *options, const qb
     const char *why = qb__writer_for_good(options->output, stack);
     r->images = stack->shape[0];
     if (options->resume && why) return qb__fail(QB_BAD_ARGUMENT, "--resume: %s", why);
-    if (options->resume && !qb__hash_known())
-        return qb__fail(QB_UNSUPPORTED,
-                        "--resume needs a build with xxhash: without it nothing tells data from other data");
+    qb_status status = options->resume ? qb__hash_for_resume() : QB_OK;
+    if (status != QB_OK) return status;
     r->keep = (qb__keep){.resume = options->resume,
                          .every = why || !qb__hash_known() ? 0 : options->checkpoint,
                          .tell = tell,
@@ -21,7 +20,7 @@ qb_status qb__rest_open(qb__rest *r, const qb_convert_options *options, const qb
                          .path = options->output,
                          .images = r->images,
                          .journal.fd = -1};
-    qb_status status = qb__publication_create(env, &r->set);
+    status = qb__publication_create(env, &r->set);
     if (status == QB_OK && r->keep.resume) qb__publication_resume(r->set, qb__keep_look, &r->keep);
     if (status == QB_OK) status = qb__writer_create(r->set, NULL, options->output, stack, &r->writer);
     status = qb__keep_open(&r->keep, NULL, r->writer, status, env);

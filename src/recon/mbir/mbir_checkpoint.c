@@ -94,11 +94,9 @@ qb_status qb__checkpoint_open(const char *output, bool resume, double every, boo
                           .saved = qb__now()};
     if (resume && !output)
         return qb__fail(QB_BAD_ARGUMENT, "--resume goes on from files next to the output: give -o OUT");
-    if (resume && !qb__hash_known())
-        return qb__fail(QB_UNSUPPORTED,
-                        "--resume needs a build with xxhash: without it nothing tells data from other data");
-    if (!output || !qb__hash_known()) return QB_OK;
-    qb_status status = name_folder(output, &c->folder);
+    qb_status status = resume ? qb__hash_for_resume() : QB_OK;
+    if (status != QB_OK || !output || !qb__hash_known()) return status;
+    status = name_folder(output, &c->folder);
     if (status != QB_OK || !resume) return status;
     if (!qb__is_folder(c->folder)) {
         qb__info(env, "%s is not there: from the beginning", c->folder);

@@ -56,17 +56,5 @@ static void one_pack(const qb__bp_parallel_problem *problem, size_t view, unsign
     memset(to + GUARD + columns, 0, (cells - GUARD - columns) * sizeof *to);
 }
 
-/* No row of the table: a row with many lanes names it for one slice. */
-#define ONE_VARIANT(name, listed_speed)                                                                                \
-    {                                                                                                                  \
-        .head = {.id = name,                                                                                           \
-                 .operation = QB__BP_PARALLEL,                                                                         \
-                 .interp = QB_INTERP_LINEAR,                                                                           \
-                 .features = FEATURES,                                                                                 \
-                 .accuracy = QB_ACCURACY_HIGH,                                                                         \
-                 .speed = listed_speed,                                                                                \
-                 .step = 1,                                                                                            \
-                 .most = 1},                                                                                           \
-        .view_bytes = square_view_bytes, .pack = one_pack, .tile = TILE, .scratch_bytes = square_scratch_bytes,        \
-        .run = square_run                                                                                              \
-    }
+/* Not in the table of variants: a variant with many lanes names it for single slices. */
+#define ONE_VARIANT(name, listed_speed) SQUARE_VARIANT(name, listed_speed, one_pack, NULL)

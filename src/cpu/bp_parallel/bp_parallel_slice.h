@@ -75,18 +75,4 @@ static const char *slice_unusable(const struct qb__device_info *device, const vo
     return qb__bp_line_unfit(problem);
 }
 
-/* The row of these functions; the including file defines the FEATURES that its vectors need. */
-#define SLICE_VARIANT(name, listed_speed)                                                                              \
-    {                                                                                                                  \
-        .head = {.id = name,                                                                                           \
-                 .operation = QB__BP_PARALLEL,                                                                         \
-                 .interp = QB_INTERP_LINEAR,                                                                           \
-                 .features = FEATURES,                                                                                 \
-                 .accuracy = QB_ACCURACY_HIGH,                                                                         \
-                 .speed = listed_speed,                                                                                \
-                 .step = 1,                                                                                            \
-                 .most = 1,                                                                                            \
-                 .unusable = slice_unusable},                                                                          \
-        .view_bytes = square_view_bytes, .pack = slice_pack, .tile = TILE, .scratch_bytes = square_scratch_bytes,      \
-        .run = square_run                                                                                              \
-    }
+#define SLICE_VARIANT(name, listed_speed) SQUARE_VARIANT(name, listed_speed, slice_pack, slice_unusable)

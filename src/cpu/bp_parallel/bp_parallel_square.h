@@ -171,3 +171,19 @@ static size_t square_scratch_bytes(const qb__bp_parallel_problem *problem, unsig
     (void)problem, (void)lanes;
     return sizeof(scratch);
 }
+
+/* A variant of these functions; the including file defines the FEATURES that its vectors need. */
+#define SQUARE_VARIANT(name, listed_speed, pack_row, unusable_for)                                                     \
+    {                                                                                                                  \
+        .head = {.id = name,                                                                                           \
+                 .operation = QB__BP_PARALLEL,                                                                         \
+                 .interp = QB_INTERP_LINEAR,                                                                           \
+                 .features = FEATURES,                                                                                 \
+                 .accuracy = QB_ACCURACY_HIGH,                                                                         \
+                 .speed = listed_speed,                                                                                \
+                 .step = 1,                                                                                            \
+                 .most = 1,                                                                                            \
+                 .unusable = unusable_for},                                                                            \
+        .view_bytes = square_view_bytes, .pack = pack_row, .tile = TILE, .scratch_bytes = square_scratch_bytes,        \
+        .run = square_run                                                                                              \
+    }

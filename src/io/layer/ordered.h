@@ -12,8 +12,8 @@
  * one of a few buffers, and the thread that packs the missing piece stores it too. */
 typedef struct qb__ordered {
     size_t pieces, most; /* most: the bytes of the longest packed piece */
-    /* How many threads may store at a time. A file is written by one: the kernel lets no two in, and those that wait
-     * would not pack. */
+    /* How many threads may store at a time: the number of files, at most. The operating system lets one thread write to
+     * a file at a time, and threads that wait for it could pack. */
     size_t files;
     void *context;
     qb_status (*pack)(void *context, size_t piece, size_t worker, char *out, size_t *bytes);

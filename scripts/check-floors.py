@@ -131,13 +131,13 @@ def check_writers():
     for struct in JOB:
         if not re.search(rf"\}} {struct};|struct {struct} \{{", headers):
             complain("src", f"{struct} is no struct any more: take it out of JOB")
-        # a correction that reads its own copy of the scan is the one writer of that copy
-        member = set() if struct == "qb_scan" else set(re.findall(rf"^    {struct} (\w+);", headers, re.M))
+        member = rf"^    {struct} (\w+);"
+        shared, own = set(re.findall(member, headers, re.M)), {str(f.relative_to(root)): set(re.findall(member, text, re.M)) for f, text in code.items()}
         writers = set()
         for file, body in bodies:
             names = [rf"\b{n}->" for n in re.findall(rf"(?<!const )\b{struct} \*(?:const )?(\w+)", body)]
             names += [rf"\b{n}\." for n in re.findall(rf"(?<!const )\b{struct} (\w+)", body)]
-            names += [rf"(?:->|\.){n}\." for n in member]
+            names += [rf"(?:->|\.){n}\." for n in shared | own[file]]
             field = rf"(?:{'|'.join(names)})\w+"
             if names and re.search(rf"{field}(?:\[[^]=]*\])*\s*(?:[-+*/|&]?=(?!=)|\+\+|--)|(?:\+\+|--){field}", body):
                 writers.add(file)

@@ -15,8 +15,8 @@
 enum { READ_BYTES = 32 << 20 };
 
 struct qb__dense {
-    qb__scan_door door; /* must be the first member */
-    qb_scan scan;       /* the job's scan */
+    qb__row_reader row_reader; /* must be the first member */
+    qb_scan scan;              /* the job's scan */
     qb_scan *from;
     bool own; /* `from` is read through its own filter */
     qb__scan_rows rows;
@@ -27,7 +27,7 @@ struct qb__dense {
     atomic_ullong clamped;
 };
 
-static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 
 static qb_status check(const qb_scan_info *info, bool flats) {
     if (!(info->pixel_size > 0))
@@ -47,11 +47,8 @@ qb_status qb__dense_create(qb_scan *scan, bool own, const qb_prep_options *prep,
     QB__TRY(qb__two_parse(prep->hardening, &d->two, &d->beam));
     QB__TRY(check(&scan->info, scan->flat != NULL));
     QB__TRY(qb__two_tabulate(&d->beam, &d->two));
-    d->scan = *scan;
-    d->scan.digests = NULL;
-    d->scan.filtered = &d->door;
-    d->scan.info.dtype = QB_F32;
-    d->door.read = door_read;
+    d->row_reader.read = read_rows;
+    qb__scan_read_through(scan, &d->row_reader, scan->warp, &d->scan);
     d->from = scan;
     d->own = own;
     d->floor = (float)prep->transmission_floor;
@@ -195,16 +192,15 @@ static qb_status make_row(void *context, size_t task, size_t worker) {
 static qb_status read_views(qb__dense *d, size_t view0, size_t view1, size_t row0, size_t row1, void *raw) {
     qb_scan *scan = &d->scan;
     if (d->own) {
-        d->from->door = scan->door;
-        d->from->digests = scan->digests;
+        qb__scan_read_as(scan, d->from);
         return qb_scan_read(d->from, view0, view1, row0, row1, raw);
     }
-    return scan->door ? scan->door->read(scan->door, view0, view1, row0, row1, raw)
-                      : qb__scan_read_past(scan, view0, view1, row0, row1, raw);
+    return scan->corrected ? scan->corrected->read(scan->corrected, view0, view1, row0, row1, raw)
+                           : qb__scan_read_past(scan, view0, view1, row0, row1, raw);
 }
 
-static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
-    qb__dense *d = (qb__dense *)door;
+static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    qb__dense *d = (qb__dense *)reader;
     const size_t rows = row1 - row0, view_bytes = rows * raw_row(d),
                  each = qb__smaller(view1 - view0, qb__larger(1, READ_BYTES / view_bytes));
     piece w = {.d = d, .row0 = row0, .row1 = row1};

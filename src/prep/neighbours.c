@@ -17,7 +17,7 @@ enum {
 
 /* ---- create and destroy ---- */
 
-static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 
 static qb_status make_fields(qb__neighbours *d) {
     const size_t pixels = d->info->rows * d->info->columns;
@@ -34,19 +34,18 @@ out:
     return status;
 }
 
-static qb_status create(qb_scan *scan, const qb_prep_options *options, qb__neighbours **door) {
+static qb_status create(qb_scan *scan, const qb_prep_options *options, qb__neighbours **neighbours) {
     qb__neighbours *d;
     qb_status status = qb__alloc(1, sizeof *d, &d);
     if (status != QB_OK) return status;
-    *door = d;
-    d->door.read = door_read;
-    d->before = scan->door;
+    *neighbours = d;
+    d->row_reader.read = read_rows;
     d->scan = scan;
     d->stored = scan->info;
     d->stored.dtype = qb__scan_dtype(scan);
     d->info = &d->stored;
     d->options = options;
-    scan->door = &d->door;
+    d->before = qb__scan_set_corrected(scan, &d->row_reader);
     QB__TRY(make_fields(d));
     QB__TRY(qb__number_noise_of(scan, &(qb__number_fields){d->dark, d->gain, d->beam}, &d->noise));
 out:
@@ -54,25 +53,25 @@ out:
 }
 
 qb_status qb__neighbours_add(qb_scan *scan, const qb_prep_options *options, const qb__step *step,
-                             qb__neighbours **door) {
+                             qb__neighbours **neighbours) {
     const qb_scan_info *info = &scan->info;
     if (info->quantity == QB_LINE_INTEGRAL)
         return qb__fail(QB_BAD_INPUT, "%s: --%s works on counts or transmissions, not on line integrals (%s)",
                         info->path, step->name, info->quantity_from);
-    qb_status status = *door ? QB_OK : create(scan, options, door);
+    qb_status status = *neighbours ? QB_OK : create(scan, options, neighbours);
     if (status != QB_OK) return status;
     if (step->by_views && step->by_views(options)) {
-        status = qb__near_pairs(info, &(*door)->pairs);
+        status = qb__near_pairs(info, &(*neighbours)->pairs);
         if (status != QB_OK) return status;
     }
-    (*door)->step[(*door)->steps++] = step;
-    (*door)->margin += step->margin;
+    (*neighbours)->step[(*neighbours)->steps++] = step;
+    (*neighbours)->margin += step->margin;
     return QB_OK;
 }
 
 void qb__neighbours_destroy(qb__neighbours *d) {
     if (!d) return;
-    d->scan->door = d->before;
+    qb__scan_set_corrected(d->scan, d->before);
     qb__free(d->gain);
     qb__free(d->beam);
     qb__free(d->pairs);
@@ -172,7 +171,7 @@ static void free_scratch(qb__neighbours *d, char **scratch, size_t threads) {
 
 /* Reads rows and their margins in one piece. */
 static qb_status read_together(qb__near_views *b, size_t views, char *around) {
-    const qb__neighbours *d = b->door;
+    const qb__neighbours *d = b->neighbours;
     const size_t bytes = qb__near_row_bytes(d->info), rows = b->row1 - b->row0;
     b->apart = (b->above + rows + b->below) * bytes;
     b->top = around;
@@ -187,7 +186,7 @@ static qb_status read_together(qb__near_views *b, size_t views, char *around) {
 /* Reads rows directly to their destination, and the margins separately: the rows above for all views, then the rows
  * below. */
 static qb_status read_apart(qb__near_views *b, size_t views, char *around) {
-    const qb__neighbours *d = b->door;
+    const qb__neighbours *d = b->neighbours;
     const size_t margin = qb__larger(b->above, b->below), bytes = qb__near_row_bytes(d->info), end = b->view0 + views;
     qb_status status = qb__scan_read_stored(d->scan, b->view0, end, b->row0, b->row1, b->out);
     b->apart = margin * bytes;
@@ -222,10 +221,10 @@ static qb_status read_by_views(qb__neighbours *d, size_t view0, size_t view1, si
     return qb__near_correct_views(d, view0, view1, row0, row1, threads, out);
 }
 
-static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
-    qb__neighbours *d = (qb__neighbours *)door;
+static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    qb__neighbours *d = (qb__neighbours *)reader;
     const size_t bytes = qb__near_row_bytes(d->info), rows = row1 - row0, threads = threads_for(d, view1 - view0, rows);
-    qb__near_views b = {.door = d,
+    qb__near_views b = {.neighbours = d,
                         .row0 = row0,
                         .row1 = row1,
                         .above = qb__smaller(d->margin, row0),

@@ -82,19 +82,20 @@ typedef struct band {
 } band;
 
 static char *row_out(const block *b, size_t view, size_t row) {
-    return b->out + (view * (b->row1 - b->row0) + row - b->row0) * qb__near_row_bytes(b->door->info);
+    return b->out + (view * (b->row1 - b->row0) + row - b->row0) * qb__near_row_bytes(b->neighbours->info);
 }
 
 static const char *row_in(const band *w, size_t row) {
     const block *b = w->b;
-    const size_t bytes = qb__near_row_bytes(b->door->info);
+    const size_t bytes = qb__near_row_bytes(b->neighbours->info);
     if (row < b->row0) return b->top + w->view * b->apart + (row + b->above - b->row0) * bytes;
     if (row >= b->row1) return b->bottom + w->view * b->apart + (row - b->row1) * bytes;
-    return row < w->row0 && w->kept ? w->kept + (row + b->door->margin - w->row0) * bytes : row_out(b, w->view, row);
+    return row < w->row0 && w->kept ? w->kept + (row + b->neighbours->margin - w->row0) * bytes
+                                    : row_out(b, w->view, row);
 }
 
 static float *line_of(const band *w, float *cells, ptrdiff_t row) {
-    const qb__neighbours *d = w->b->door;
+    const qb__neighbours *d = w->b->neighbours;
     return cells + (size_t)(row + (ptrdiff_t)d->margin - (ptrdiff_t)w->row0) * stride_of(d->info) + EDGE;
 }
 
@@ -127,7 +128,7 @@ static void go_on(const float *edge, const float *other, size_t columns, float *
 /* Fills the surroundings of the rows: columns at both ends of each row, and up to `margin` rows beyond the first and
  * last row of the detector. */
 static void surround(const band *w, float *cells, size_t margin) {
-    const qb_scan_info *info = w->b->door->info;
+    const qb_scan_info *info = w->b->neighbours->info;
     const ptrdiff_t rows = (ptrdiff_t)info->rows, from = (ptrdiff_t)w->row0 - (ptrdiff_t)margin;
     const ptrdiff_t to = (ptrdiff_t)(w->row1 + margin);
     for (ptrdiff_t r = from > 0 ? from : 0; r < to && r < rows; r++) qb__near_mirror(info, line_of(w, cells, r));
@@ -139,7 +140,7 @@ static void surround(const band *w, float *cells, size_t margin) {
 
 /* Runs step `number` for the rows to return and `margin` more rows that the next steps need. */
 static void run_step(band *w, int number, size_t margin) {
-    qb__neighbours *d = w->b->door;
+    qb__neighbours *d = w->b->neighbours;
     const size_t columns = d->info->columns, first = w->row0 > margin ? w->row0 - margin : 0;
     const size_t end = qb__smaller(w->row1 + margin, d->info->rows);
     float *cells = w->cells;
@@ -167,7 +168,7 @@ static void run_step(band *w, int number, size_t margin) {
 }
 
 static void correct_band(band *w, char *keep) {
-    qb__neighbours *d = w->b->door;
+    qb__neighbours *d = w->b->neighbours;
     const size_t margin = d->margin, first = w->row0 > margin ? w->row0 - margin : 0;
     const size_t end = qb__smaller(w->row1 + margin, d->info->rows);
     for (size_t r = first; r < end; r++) qb__near_transmissions(d, row_in(w, r), r, line_of(w, w->cells, (ptrdiff_t)r));
@@ -178,7 +179,7 @@ static void correct_band(band *w, char *keep) {
 
 qb_status qb__near_correct(void *context, size_t view, size_t worker) {
     const block *b = context;
-    const size_t margin = b->door->margin, floats = scratch_floats(b->door->info, margin);
+    const size_t margin = b->neighbours->margin, floats = scratch_floats(b->neighbours->info, margin);
     float *cells = (float *)b->scratch[worker];
     char *keep = b->scratch[worker] + floats * sizeof(float);
     const char *kept = NULL;
@@ -190,7 +191,7 @@ qb_status qb__near_correct(void *context, size_t view, size_t worker) {
                   .cells = cells,
                   .next = cells + floats / 2,
                   .kept = kept};
-        char *into = keep + (kept == keep ? margin * qb__near_row_bytes(b->door->info) : 0);
+        char *into = keep + (kept == keep ? margin * qb__near_row_bytes(b->neighbours->info) : 0);
         correct_band(&w, into);
         kept = into;
     }

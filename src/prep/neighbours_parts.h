@@ -13,8 +13,8 @@ typedef struct qb__neighbours qb__neighbours; /* defined below, declared in neig
 
 /* Data shared by reading (neighbours.c) and correcting (neighbours_band.c, neighbours_views.c). */
 struct qb__neighbours {
-    qb__scan_door door; /* first field: a door is cast to its qb__neighbours */
-    qb__scan_door *before;
+    qb__row_reader row_reader; /* must be the first member: a reader is cast to its qb__neighbours */
+    qb__row_reader *before;
     qb_scan *scan;
     qb_scan_info stored; /* the scan's description, with the dtype that is stored */
     const qb_scan_info *info;
@@ -35,7 +35,7 @@ struct qb__neighbours {
 /* Views that are corrected together, from view0 on: `out` holds rows row0 <= row < row1; top and bottom hold the
  * margin. */
 typedef struct qb__near_views {
-    qb__neighbours *door;
+    qb__neighbours *neighbours;
     size_t view0, row0, row1;
     size_t above, below; /* rows of the margin above row0 and below row1 */
     char *out;
@@ -46,14 +46,14 @@ typedef struct qb__near_views {
 
 static inline size_t qb__near_row_bytes(const qb_scan_info *info) { return info->columns * qb_dtype_size(info->dtype); }
 /* Converts the numbers of a row to transmissions. */
-void qb__near_transmissions(const qb__neighbours *door, const void *raw, size_t row, float *out);
+void qb__near_transmissions(const qb__neighbours *neighbours, const void *raw, size_t row, float *out);
 /* Fills the columns on both sides of a row by mirroring: column -1 is column 1. */
 void qb__near_mirror(const qb_scan_info *info, float *row);
 /* Stores the changed transmissions of a row as numbers in `raw` (NULL: the row is not returned) and converts these
  * back, so that the next step sees the numbers that are returned. Returns how many pixels changed. */
-uint64_t qb__near_settle(const qb__neighbours *door, const float *was, size_t row, float *cells, void *raw);
+uint64_t qb__near_settle(const qb__neighbours *neighbours, const float *was, size_t row, float *cells, void *raw);
 /* Corrects rows row0 <= row < row1 of views view0 <= view < view1 in place, with the views in `pairs`. */
-qb_status qb__near_correct_views(qb__neighbours *door, size_t view0, size_t view1, size_t row0, size_t row1,
+qb_status qb__near_correct_views(qb__neighbours *neighbours, size_t view0, size_t view1, size_t row0, size_t row1,
                                  size_t threads, void *out);
 qb_status qb__near_pairs(const qb_scan_info *info, uint32_t **pairs);
 /* Bytes of scratch for one thread. */

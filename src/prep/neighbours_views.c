@@ -42,7 +42,7 @@ double qb__near_too_far(const qb_scan_info *info) {
 /* ---- correcting a row ---- */
 
 typedef struct rows {
-    qb__neighbours *door;
+    qb__neighbours *neighbours;
     size_t view0, view1, row0, rows;
     char *out;          /* [view][row] */
     const char *beyond; /* [2][row]: rows of the view before view0, and of view view1 */
@@ -56,19 +56,19 @@ static size_t line_floats(const qb_scan_info *info) { return qb__round_up(info->
 static size_t views_scratch(const qb_scan_info *info) { return LINES * line_floats(info) * sizeof(float); }
 
 static char *stored(const rows *r, size_t view, size_t row) {
-    const size_t bytes = qb__near_row_bytes(r->door->info);
+    const size_t bytes = qb__near_row_bytes(r->neighbours->info);
     if (view < r->view0 || view >= r->view1) return (char *)r->beyond + ((view >= r->view1) * r->rows + row) * bytes;
     return r->out + ((view - r->view0) * r->rows + row) * bytes;
 }
 
 static void load(const rows *r, size_t view, size_t row, float *line) {
-    qb__near_transmissions(r->door, stored(r, view, row), r->row0 + row, line + EDGE);
-    qb__near_mirror(r->door->info, line + EDGE);
+    qb__near_transmissions(r->neighbours, stored(r, view, row), r->row0 + row, line + EDGE);
+    qb__near_mirror(r->neighbours->info, line + EDGE);
 }
 
 static qb_status correct_row(void *context, size_t row, size_t worker) {
     const rows *r = context;
-    qb__neighbours *d = r->door;
+    qb__neighbours *d = r->neighbours;
     const size_t columns = d->info->columns, floats = line_floats(d->info), at = (r->row0 + row) * columns;
     float *line[3], *made = r->lines + (worker * LINES + 3) * floats + EDGE;
     /* the line of view v is line[v % 3] */
@@ -96,7 +96,7 @@ static qb_status correct_row(void *context, size_t row, size_t worker) {
 qb_status qb__near_correct_views(qb__neighbours *d, size_t view0, size_t view1, size_t row0, size_t row1,
                                  size_t threads, void *out) {
     const size_t bytes = (row1 - row0) * qb__near_row_bytes(d->info);
-    rows r = {.door = d, .view0 = view0, .view1 = view1, .row0 = row0, .rows = row1 - row0, .out = out};
+    rows r = {.neighbours = d, .view0 = view0, .view1 = view1, .row0 = row0, .rows = row1 - row0, .out = out};
     char *beyond = NULL;
     qb_status status;
     QB__TRY(qb__alloc(2, bytes, &beyond));

@@ -29,13 +29,13 @@
 enum { READ_BYTES = 32 << 20, SCRATCH_BYTES = 512 << 20 };
 
 struct qb__phase {
-    qb__scan_door door;       /* must be the first member */
-    qb_scan scan;             /* the job's scan */
-    qb__warp *warp;           /* source of the filter's input; NULL: the stored numbers */
-    qb__phase_filter *filter; /* NULL: no filter; the job's scan is then that of `warp` */
-    qb__phase_device *device; /* NULL: the CPU filters */
-    bool near;                /* the device also corrects zingers */
-    bool corrects;            /* rings: the images are corrected before they are resampled */
+    qb__row_reader row_reader; /* must be the first member */
+    qb_scan scan;              /* the job's scan */
+    qb__warp *warp;            /* source of the filter's input; NULL: the stored numbers */
+    qb__phase_filter *filter;  /* NULL: no filter; the job's scan is then that of `warp` */
+    qb__phase_device *device;  /* NULL: the CPU filters */
+    bool near;                 /* the device also corrects zingers */
+    bool corrects;             /* rings: the images are corrected before they are resampled */
     qb__scan_rows rows;
     _Atomic(struct room *) kept;  /* scratch for the next read on the CPU; NULL: none, or it is in use */
     char text[400], scatter[160]; /* description of each filter; "": not used */
@@ -43,7 +43,7 @@ struct qb__phase {
 
 /* ---- create and destroy ---- */
 
-static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 static void free_room(struct room *r);
 
 static void compare(const char *option, double given, double stated, const char *unit, const qb_env *env) {
@@ -107,12 +107,8 @@ qb_status qb__phase_create(qb_scan *scan, const qb_geometry *geometry, const qb_
     QB__TRY(qb__warp_create(scan, env, &p->warp));
     p->corrects = p->warp && info->quantity == QB_COUNTS && info->flats && qb__prepare_reads_all(info, prep);
     if (!wanted) goto out;
-    p->scan = *scan;
-    p->scan.digests = NULL;
-    p->scan.filtered = &p->door;
-    p->scan.warp = p->warp;
-    p->scan.info.dtype = QB_F32;
-    p->door.read = door_read;
+    p->row_reader.read = read_rows;
+    qb__scan_read_through(scan, &p->row_reader, p->warp, &p->scan);
     QB__TRY(qb__scan_rows_create(&p->scan, p->warp ? QB_F32 : qb__scan_dtype(scan), &p->rows));
     QB__TRY(qb__phase_filter_create(&how, info->rows, info->columns, &p->filter));
     QB__TRY(open_device(p, &how, prep, env, where, sizeof where));
@@ -342,11 +338,11 @@ static qb_status read_stored(const piece *w, size_t view0, size_t view1, char *r
     return status;
 }
 
-/* Reads stored numbers. With zingers to correct, they are read through their door, which also updates the digests. */
+/* Reads stored numbers. With zingers to correct, the scan's reader of corrected rows is used, which also updates the digests. */
 static qb_status read_views(const piece *w, size_t view0, size_t view1, char *raw) {
     qb_scan *scan = &w->p->scan;
-    if (w->p->warp) return qb__warp_read(w->p->warp, scan->door, view0, view1, w->row0, w->row1, raw);
-    if (scan->door) return scan->door->read(scan->door, view0, view1, w->row0, w->row1, raw);
+    if (w->p->warp) return qb__warp_read(w->p->warp, scan->corrected, view0, view1, w->row0, w->row1, raw);
+    if (scan->corrected) return scan->corrected->read(scan->corrected, view0, view1, w->row0, w->row1, raw);
     return read_stored(w, view0, view1, raw);
 }
 
@@ -389,13 +385,13 @@ out:
 }
 
 static qb__phase_request request_of(qb__phase *p, size_t view0, size_t view1, size_t row0, size_t row1, float *out) {
-    /* Without a flat field the door may have masked pixels. */
-    qb__neighbours *near = p->near && !p->scan.blank ? (qb__neighbours *)p->scan.door : NULL;
+    /* Without a flat field the reader of corrected rows may have masked pixels. */
+    qb__neighbours *near = p->near && !p->scan.blank ? (qb__neighbours *)p->scan.corrected : NULL;
     return (qb__phase_request){view0, view1, row0, row1, out, threads_of(p), near, read_for_device, p};
 }
 
-static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
-    qb__phase *p = (qb__phase *)door;
+static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    qb__phase *p = (qb__phase *)reader;
     const qb__phase_request request = request_of(p, view0, view1, row0, row1, out);
     bool done = false;
     const qb_status status = p->device ? qb__phase_device_read(p->device, &request, &done) : QB_OK;
@@ -418,7 +414,7 @@ void qb__phase_arm(qb__phase *p, bool on) {
 size_t qb__phase_stay(const qb__phase *p) { return p && p->device ? qb__phase_device_stay(p->device) : 0; }
 
 static qb__phase *phase_of(const qb_scan *scan) {
-    return scan->filtered && scan->filtered->read == door_read ? (qb__phase *)scan->filtered : NULL;
+    return scan->filtered && scan->filtered->read == read_rows ? (qb__phase *)scan->filtered : NULL;
 }
 
 bool qb__phase_keeps(const qb_scan *scan, const qb__device *there) {

@@ -281,32 +281,33 @@ static qb_status open_once(qb__phase_device *p) {
 
 /* ---- corrections by neighbours ---- */
 
-static qb_status open_near(qb__phase_device *p, const qb__neighbours *door) {
-    if (!door || p->near_of == door) return QB_OK;
-    const qb__near_plan plan = qb__neighbours_plan(door);
+static qb_status open_near(qb__phase_device *p, const qb__neighbours *neighbours) {
+    if (!neighbours || p->near_of == neighbours) return QB_OK;
+    const qb__near_plan plan = qb__neighbours_plan(neighbours);
     qb_status status = QB_OK;
     qb__near_rows_destroy(p->near);
     p->near = NULL, p->near_of = NULL, p->near_found = 0;
     if (!p->corrected) QB__TRY(qb__memory_create(p->device, p->slot_views * p->shape.rows * raw_row(p), &p->corrected));
     QB__TRY(qb__near_rows_create(p->device, p->slot[0].queue, &plan, &p->near));
-    p->near_of = door;
+    p->near_of = neighbours;
 out:
     return status;
 }
 
 /* all: these are all pixels that will be returned, each counted once. */
-static qb_status count_near(qb__phase_device *p, qb__neighbours *door, uint64_t pixels, bool all) {
+static qb_status count_near(qb__phase_device *p, qb__neighbours *neighbours, uint64_t pixels, bool all) {
     uint64_t found;
-    if (!door) return QB_OK;
+    if (!neighbours) return QB_OK;
     const qb_status status = qb__near_rows_found(p->near, p->slot[0].queue, &found);
-    if (status == QB_OK && !p->kept) qb__neighbours_count(door, found - p->near_found, pixels, all);
+    if (status == QB_OK && !p->kept) qb__neighbours_count(neighbours, found - p->near_found, pixels, all);
     if (status == QB_OK) p->near_found = found;
     return status;
 }
 
 /* Rows to read: one more on both sides if neighbours are needed. */
-static qb__near_block around(const qb__phase_device *p, const qb__neighbours *door, const qb__phase_block *block) {
-    const size_t margin = door ? 1 : 0;
+static qb__near_block around(const qb__phase_device *p, const qb__neighbours *neighbours,
+                             const qb__phase_block *block) {
+    const size_t margin = neighbours ? 1 : 0;
     return (qb__near_block){.first = block->row0 - qb__smaller(margin, block->row0),
                             .end = qb__smaller(p->shape.rows, block->row1 + margin),
                             .row0 = block->row0,

@@ -97,11 +97,9 @@ static qb_status show_stored(show *s) {
 
 /* Images without distortion and shifts are a step of their own, after the line integrals. */
 static qb_status show_lines(show *s, const qb_prep_options *options) {
-    qb_scan *scan = s->scan, still = *scan;
+    qb_scan *scan = s->scan, still;
     qb_status status = QB_OK;
-    still.distortion.factors = 0;
-    still.info.shifts = still.info.turns = NULL;
-    still.digests = NULL;
+    qb__scan_unwarped(scan, NULL, &still);
     s->scan = &still;
     if (qb__steps_change(s->info, options)) status = show_step(s, "line integrals", options);
     s->scan = scan;

@@ -29,16 +29,6 @@ static qb_status find_rows(const qb__fields *f, qb__warp *warp, qb__rings_from *
     return status;
 }
 
-/* The scan as it is stored, but with the corrections by neighbours and the digests of the job's scan. */
-static void open_stored(qb_scan *job, qb__rings_from *from) {
-    from->scan = *job;
-    from->scan.warp = NULL;
-    from->scan.filtered = NULL;
-    from->scan.distortion.factors = 0;
-    from->scan.info.shifts = from->scan.info.turns = NULL;
-    from->scan.info.dtype = qb__scan_dtype(job);
-}
-
 qb_status qb__rings_from_open(const qb__pass *asked, qb__rings_from *from) {
     const qb__fields *f = asked->fields;
     qb__warp *warp = asked->scan->warp;
@@ -52,7 +42,7 @@ qb_status qb__rings_from_open(const qb__pass *asked, qb__rings_from *from) {
         goto out;
     }
     QB__TRY(find_rows(f, warp, from));
-    open_stored(asked->scan, from);
+    qb__scan_unwarped(asked->scan, asked->scan->digests, &from->scan);
     const size_t row0 = from->group[0][0], row1 = from->group[from->groups - 1][1];
     const qb_env *env = asked->env, quiet = {.struct_size = sizeof quiet,
                                              .threads = env ? env->threads : 0,

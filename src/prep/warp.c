@@ -21,8 +21,8 @@
 enum { READ_BYTES = 8 << 20, MOST_BYTES = 32 << 20, LINES = 8 };
 
 struct qb__warp {
-    qb__scan_door door; /* must be the first member */
-    qb_scan scan;       /* the job's scan */
+    qb__row_reader row_reader; /* must be the first member */
+    qb_scan scan;              /* the job's scan */
     qb__scan_rows rows;
     qb__places places;
     qb__resampler *resampler;
@@ -30,9 +30,9 @@ struct qb__warp {
     size_t field0, field1, margin;
 };
 
-static qb_status door_read(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
-    qb__warp *w = (qb__warp *)door;
-    return qb__warp_read(w, w->scan.door, view0, view1, row0, row1, out);
+static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
+    qb__warp *w = (qb__warp *)reader;
+    return qb__warp_read(w, w->scan.corrected, view0, view1, row0, row1, out);
 }
 
 const char *qb__warp_text(const qb_scan *scan) {
@@ -50,12 +50,8 @@ qb_status qb__warp_create(qb_scan *scan, const qb_env *env, qb__warp **warp) {
         return qb__fail(QB_BAD_INPUT, "%s: --shifts and --distortion need flat fields: resampled counts leave rings",
                         scan->info.path);
     QB__TRY(qb__alloc(1, sizeof *w, &w));
-    w->scan = *scan;
-    w->scan.digests = NULL;
-    w->scan.filtered = &w->door;
-    w->scan.warp = w;
-    w->scan.info.dtype = QB_F32;
-    w->door.read = door_read;
+    w->row_reader.read = read_rows;
+    qb__scan_read_through(scan, &w->row_reader, w, &w->scan);
     w->places = qb__places_of(&scan->info, &scan->image, &scan->distortion);
     QB__TRY(qb__scan_rows_create(&w->scan, qb__scan_dtype(scan), &w->rows));
     QB__TRY(qb__resampler_create(&w->resampler));
@@ -236,10 +232,10 @@ qb_status qb__warp_rows(qb__warp *w, size_t *row0, size_t *row1) {
     return status;
 }
 
-static qb_status read_views(const piece *p, qb__scan_door *door, size_t views) {
+static qb_status read_views(const piece *p, qb__row_reader *reader, size_t views) {
     qb_scan *scan = &p->w->scan;
     const size_t end = p->view0 + views, bytes = raw_row(p->w);
-    if (door) return door->read(door, p->view0, end, p->row0, p->row1, p->raw);
+    if (reader) return reader->read(reader, p->view0, end, p->row0, p->row1, p->raw);
     const qb_status status = qb__scan_read_stored(scan, p->view0, end, p->row0, p->row1, p->raw);
     for (size_t v = 0; v < views && status == QB_OK; v++)
         qb__scan_digest(scan, p->view0 + v, p->view0 + v + 1, p->first, p->end,
@@ -247,7 +243,7 @@ static qb_status read_views(const piece *p, qb__scan_door *door, size_t views) {
     return status;
 }
 
-qb_status qb__warp_read(qb__warp *w, qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1,
+qb_status qb__warp_read(qb__warp *w, qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1,
                         void *out) {
     const size_t columns = w->scan.info.columns, stride = stride_of(w);
     piece p = {.w = w, .view0 = view0, .first = row0, .end = row1};
@@ -266,7 +262,7 @@ qb_status qb__warp_read(qb__warp *w, qb__scan_door *door, size_t view0, size_t v
         const size_t views = p.views = qb__smaller(each, view1 - p.view0);
         p.holes = false;
         p.out = (float *)out + (p.view0 - view0) * (row1 - row0) * columns;
-        QB__TRY(read_views(&p, door, views));
+        QB__TRY(read_views(&p, reader, views));
         QB__TRY(qb__share(threads_of(w), views * rows_read(&p), load_lines, &p));
         QB__TRY(qb__share(threads_of(w), views * qb__ceil_div(row1 - row0, LINES), make_lines, &p));
     }

@@ -18,8 +18,8 @@ void qb__warp_destroy(qb__warp *warp);                                      /* N
 qb_scan *qb__warp_scan(qb__warp *warp);                                     /* the job's scan */
 double qb__warp_seconds(const qb__warp *warp, double numbers, int threads); /* see qb__phase_seconds */
 size_t qb__warp_bytes(const qb__warp *warp);                                /* memory while reading */
-/* Read that scan, but take the stored numbers from another door; NULL: none. */
-qb_status qb__warp_read(qb__warp *warp, qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1,
+/* Reads that scan, but takes the stored numbers from `reader`; NULL: from the scan itself. */
+qb_status qb__warp_read(qb__warp *warp, qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1,
                         void *out);
 
 /* Changes row0 <= row < row1 to the rows of the stored images from which these rows are computed in any view. `margin`:

@@ -83,7 +83,7 @@ static void check_shape(const shape *s) {
     const qb_scan_options about = {.quantity = s->fields ? QB_COUNTS : QB_TRANSMISSION};
     const qb_prep_options options = {.zingers = 5, .zingers_in = s->in_time ? QB_ZINGERS_IN_TIME : QB_ZINGERS_IN_VIEW};
     uint64_t on_cpu[QB__PREP_STEPS + 1], changed;
-    qb__neighbours *door = NULL;
+    qb__neighbours *neighbours = NULL;
     qb__near_rows *near;
     qb_scan *scan;
     fill(s, raw, flat, dark);
@@ -93,11 +93,11 @@ static void check_shape(const shape *s) {
     assert_int_equal(qb__neighbours_on_device(qb_scan_describe(scan), &options, false), !s->in_time);
     for (int i = 0; qb__steps[i]; i++)
         if (qb__steps[i]->scope == QB__SCOPE_VIEW && qb__steps[i]->wanted(qb_scan_describe(scan), &options))
-            assert_ok(qb__neighbours_add(scan, &options, qb__steps[i], &door));
-    const qb__near_plan plan = qb__neighbours_plan(door);
+            assert_ok(qb__neighbours_add(scan, &options, qb__steps[i], &neighbours));
+    const qb__near_plan plan = qb__neighbours_plan(neighbours);
     assert_ok(qb__near_rows_create(device, queue, &plan, &near));
     check_rows(s, scan, near, (char *)raw, 0, s->rows, (char *)want, (char *)got);
-    qb__neighbours_changed(door, on_cpu);
+    qb__neighbours_changed(neighbours, on_cpu);
     assert_ok(qb__near_rows_found(near, queue, &changed));
     assert_int_equal(changed, on_cpu[0]);
     if (s->columns > 20) assert_true(changed > 0);
@@ -106,7 +106,7 @@ static void check_shape(const shape *s) {
         check_rows(s, scan, near, (char *)raw, row0, slices, (char *)want, (char *)got);
     }
     qb__near_rows_destroy(near);
-    qb__neighbours_destroy(door);
+    qb__neighbours_destroy(neighbours);
     qb_scan_close(scan);
 }
 

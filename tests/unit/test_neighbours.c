@@ -84,7 +84,7 @@ static void trial(size_t rows, qb__random *random) {
     const qb_scan_options about = {.quantity = QB_TRANSMISSION};
     const qb_prep_options options = {0};
     uint64_t changed[QB__PREP_STEPS + 1], all[2] = {0, 0};
-    qb__neighbours *door = NULL;
+    qb__neighbours *neighbours = NULL;
     qb_scan *scan;
     for (size_t i = 0; i < VIEWS * view; i++) data[i] = (float)qb__random_unit(random);
     for (size_t v = 0; v < VIEWS; v++) {
@@ -92,11 +92,11 @@ static void trial(size_t rows, qb__random *random) {
         all[1] += whole(once + v * view, rows, want + v * view);
     }
     assert_ok(qb_scan_from_tensor(&tensor, angles, NULL, NULL, &about, NULL, &scan));
-    assert_ok(qb__neighbours_add(scan, &options, &first, &door));
-    assert_ok(qb__neighbours_add(scan, &options, &second, &door));
+    assert_ok(qb__neighbours_add(scan, &options, &first, &neighbours));
+    assert_ok(qb__neighbours_add(scan, &options, &second, &neighbours));
     assert_ok(qb_scan_read(scan, 0, VIEWS, 0, rows, got));
     assert_memory_equal(got, want, VIEWS * view * sizeof *got);
-    assert_int_equal(qb__neighbours_changed(door, changed), 2);
+    assert_int_equal(qb__neighbours_changed(neighbours, changed), 2);
     assert_int_equal(changed[0], all[0]);
     assert_int_equal(changed[1], all[1]);
     assert_int_equal(changed[QB__PREP_STEPS], VIEWS * view);
@@ -112,7 +112,7 @@ static void trial(size_t rows, qb__random *random) {
             assert_memory_equal(got + (v - v0) * (end - r0) * COLUMNS, want + v * view + r0 * COLUMNS,
                                 (end - r0) * COLUMNS * sizeof *got);
     }
-    qb__neighbours_destroy(door);
+    qb__neighbours_destroy(neighbours);
     assert_ok(qb_scan_read(scan, 0, VIEWS, 0, rows, got)); /* the steps were removed */
     assert_memory_equal(got, data, VIEWS * view * sizeof *got);
     qb_scan_close(scan);

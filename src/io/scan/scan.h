@@ -24,11 +24,11 @@ typedef struct qb__findings {
     size_t count;
 } qb__findings;
 
-/* Corrections that need neighbouring rows (prep/neighbours.h). While a job has set its door for a scan, qb_scan_read()
- * returns corrected rows. So every reader of rows gets them, in every method and engine. */
-typedef struct qb__scan_door qb__scan_door;
-struct qb__scan_door {
-    qb_status (*read)(qb__scan_door *door, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+/* Corrections that need neighbouring rows (prep/neighbours.h). While a job has set a reader of corrected rows in a scan,
+ * qb_scan_read() returns corrected rows. So every reader of rows gets them, in every method and engine. */
+typedef struct qb__row_reader qb__row_reader;
+struct qb__row_reader {
+    qb_status (*read)(qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
 };
 
 struct qb_scan {
@@ -60,14 +60,14 @@ struct qb_scan {
     struct qb__chosen_views *chosen; /* geometries with only the scan's views, for jobs (qb__scan_views_of) */
     float most_integral;             /* line integrals larger than this count as not measured; 0: QB__MOST_INTEGRAL */
     size_t odd_view, odd_views;      /* first view with values that no beam can produce, and the number of such views */
-    double worst;        /* largest share of saturated values in a view, among the views that were checked */
-    size_t worst_view;   /* stored view with that share */
-    char gains[400];     /* sentence about views whose gain differs from the others; "": none */
-    char refused[400];   /* why no method may use the scan; "": it may be used */
-    qb__digest *digests; /* digests of the input data, one for each job that reads the scan */
-    qb__scan_door *door; /* NULL: rows are returned as stored */
-    /* set in the scan of a job: filters the rows that `door` returns; always float32 (prep/phase.h); NULL: none */
-    qb__scan_door *filtered;
+    double worst;              /* largest share of saturated values in a view, among the views that were checked */
+    size_t worst_view;         /* stored view with that share */
+    char gains[400];           /* sentence about views whose gain differs from the others; "": none */
+    char refused[400];         /* why no method may use the scan; "": it may be used */
+    qb__digest *digests;       /* digests of the input data, one for each job that reads the scan */
+    qb__row_reader *corrected; /* NULL: rows are returned as stored */
+    /* set in the scan of a job: filters the rows that `corrected` returns; always float32 (prep/phase.h); NULL: none */
+    qb__row_reader *filtered;
     struct qb__warp *warp; /* set in the scan of a job: resamples its images (prep/warp.h); NULL: none */
     qb__inputs inputs;     /* every file of the scan: data, fields, angles, sidecars */
 };
@@ -77,11 +77,21 @@ void qb__scan_limit(qb_scan *scan, size_t threads);
 /* Bytes per second of a scan whose data are computed when they are read, measured at the first call; 0: the data are
  * stored. */
 double qb__scan_computed(const qb_scan *scan);
-/* Like qb_scan_read(), but without the door, for callers that correct the rows themselves. */
+/* Like qb_scan_read(), but without `corrected` and `filtered`, for callers that correct the rows themselves. */
 qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
-/* Reads the stored numbers, without the door and without adding to the digests. The range must be inside the scan and
+/* Reads the stored numbers, without `corrected` and `filtered`, and without adding to the digests. The range must be inside the scan and
  * not empty. */
 qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+/* Makes `copy` a scan of float32 rows that `reader` returns. Its fields and views stay owned by `scan`, which must
+ * outlive it; a job attaches its own digests to the copy. */
+void qb__scan_read_through(const qb_scan *scan, qb__row_reader *reader, struct qb__warp *warp, qb_scan *copy);
+/* Makes `copy` a scan whose images are read without distortion, shifts and turns, with the corrections by neighbours of
+ * `scan`, which must outlive it. */
+void qb__scan_unwarped(const qb_scan *scan, qb__digest *digests, qb_scan *copy);
+/* From now on, a copy is read with the corrections by neighbours and the digests that `scan` has now. */
+void qb__scan_read_as(const qb_scan *scan, qb_scan *copy);
+/* Sets the reader of corrected rows and returns the previous one. */
+qb__row_reader *qb__scan_set_corrected(qb_scan *scan, qb__row_reader *reader);
 /* Adds stored numbers [view][row], without gaps, to the digests of the jobs that read the scan. */
 void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw);
 /* The type of the stored numbers. Rows of the scan have the type info.dtype. */

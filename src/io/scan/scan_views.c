@@ -198,11 +198,42 @@ qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, s
         return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path, view0, view1, row0,
                         row1, info->views, info->rows);
     if (view0 == view1 || row0 == row1) return QB_OK;
-    qb__scan_door *door = scan->filtered ? scan->filtered : scan->door;
-    const qb_status status = door ? door->read(door, view0, view1, row0, row1, out)
-                                  : qb__scan_read_past(scan, view0, view1, row0, row1, out);
+    qb__row_reader *reader = scan->filtered ? scan->filtered : scan->corrected;
+    const qb_status status = reader ? reader->read(reader, view0, view1, row0, row1, out)
+                                    : qb__scan_read_past(scan, view0, view1, row0, row1, out);
     if (status == QB_OK && scan->blank) blank_pixels(scan, view1 - view0, row0, row1, out);
     return status;
+}
+
+/* ---- copies for a job ---- */
+
+void qb__scan_read_through(const qb_scan *scan, qb__row_reader *reader, struct qb__warp *warp, qb_scan *copy) {
+    *copy = *scan;
+    copy->digests = NULL;
+    copy->filtered = reader;
+    copy->warp = warp;
+    copy->info.dtype = QB_F32;
+}
+
+void qb__scan_unwarped(const qb_scan *scan, qb__digest *digests, qb_scan *copy) {
+    *copy = *scan;
+    copy->digests = digests;
+    copy->filtered = NULL;
+    copy->warp = NULL;
+    copy->distortion.factors = 0;
+    copy->info.shifts = copy->info.turns = NULL;
+    copy->info.dtype = qb__scan_dtype(scan);
+}
+
+void qb__scan_read_as(const qb_scan *scan, qb_scan *copy) {
+    copy->corrected = scan->corrected;
+    copy->digests = scan->digests;
+}
+
+qb__row_reader *qb__scan_set_corrected(qb_scan *scan, qb__row_reader *reader) {
+    qb__row_reader *before = scan->corrected;
+    scan->corrected = reader;
+    return before;
 }
 
 qb__tensor_device *qb__scan_on_device(qb_scan *scan) { return qb__tensor_device_of(scan->parts.data.source); }

@@ -5,7 +5,7 @@
 
 qb__tensor_device *qb__fbp_device_has(const qb__fbp_devices *gpu) {
     if (gpu->parts != 1 || gpu->fbp->roll.maps) return NULL;
-    if (gpu->fbp->scan->door && !gpu->part[0].near) return NULL;
+    if (gpu->fbp->scan->corrected && !gpu->part[0].near) return NULL;
     return qb__projections_on(gpu->fbp->scan, gpu->part[0].device);
 }
 

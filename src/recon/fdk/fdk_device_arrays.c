@@ -5,7 +5,7 @@
 #include "recon/fdk/fdk_device.h"
 
 qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu) {
-    if (gpu->fdk->scan->door) return NULL;
+    if (gpu->fdk->scan->corrected) return NULL;
     return gpu->cpu_filter ? NULL : qb__projections_on(gpu->fdk->scan, gpu->pick.device);
 }
 

@@ -422,10 +422,15 @@ bool qb__phase_keeps(const qb_scan *scan, const qb__device *there) {
     return p && p->device && there && qb__phase_device_keeps(p->device, there);
 }
 
-qb_status qb__phase_kept_of(qb_scan *scan, qb__phase_kept *kept) {
+void qb__phase_halt(qb_scan *scan) {
+    qb__phase *p = phase_of(scan);
+    if (p && p->device) qb__phase_device_halt(p->device);
+}
+
+qb_status qb__phase_kept_of(qb_scan *scan, size_t row, qb__phase_kept *kept) {
     qb__phase *p = phase_of(scan);
     *kept = (qb__phase_kept){.memory = NULL};
     if (!p || !p->device) return QB_OK;
     const qb__phase_request request = request_of(p, 0, 0, 0, 0, NULL);
-    return qb__phase_device_kept(p->device, &request, kept);
+    return qb__phase_device_kept(p->device, &request, row, kept);
 }

@@ -31,9 +31,10 @@ size_t qb__phase_bytes(const qb__phase *phase);       /* bytes held while readin
 void qb__phase_keep(qb__phase *phase, size_t row0, size_t row1, const qb_env *env);
 void qb__phase_arm(qb__phase *phase, bool on);
 size_t qb__phase_stay(const qb__phase *phase); /* number of rows that should stay */
-/* qb__phase_keeps: true if rows of a job's scan should stay on that device. qb__phase_kept_of: where they are; they are
- * filtered now if that has not been done. */
+/* qb__phase_keeps: true if rows of a job's scan should stay on that device. qb__phase_kept_of: where they are; a thread
+ * filters them if that has not been done, and those before `row` are there on return. qb__phase_halt ends that thread. */
 bool qb__phase_keeps(const qb_scan *scan, const qb__device *there);
-qb_status qb__phase_kept_of(qb_scan *scan, qb__phase_kept *kept);
+qb_status qb__phase_kept_of(qb_scan *scan, size_t row, qb__phase_kept *kept);
+void qb__phase_halt(qb_scan *scan);
 
 #endif

@@ -5,15 +5,14 @@
 #include "device/device.h"
 #include "io/scan/scan.h"
 #include "kernels/filter/filter_device.h"
-#include "prep/neighbours.h"
 #include "prep/paganin.h"
+#include "prep/phase_request.h"
 #include "prep/scan_rows.h"
 
 /* The filter of prep/phase.h on the job's device, with kernels/filter/phase_planes.h: numbers are uploaded, filtered
- * and downloaded while the next views are read. */
-typedef struct qb__phase_device qb__phase_device;
-
-/* *device is NULL if the CPU filters: the user chose the CPU, no device is present, the work is too small, or the
+ * and downloaded while the next views are read.
+ *
+ * *device is NULL if the CPU filters: the user chose the CPU, no device is present, the work is too small, or the
  * device cannot do it; for a named device `why` gives the reason. seconds: forecast time on the CPU. near: corrections
  * by neighbours will be needed. Device memory is allocated at the first read. QB_NO_DEVICE if a named device is not
  * present. `scan` and `rows` must outlive it. */
@@ -29,18 +28,6 @@ size_t qb__phase_device_rows(const qb__phase_device *device); /* number of rows 
 size_t qb__phase_device_bytes(const qb__phase_device *device);
 size_t qb__phase_device_host_bytes(const qb__phase_device *device);
 
-/* A request: rows first <= row < end of views view0 <= v < view1 are written to `out`. */
-typedef struct qb__phase_request {
-    size_t view0, view1, first, end;
-    float *out;
-    size_t threads;
-    qb__neighbours *near; /* corrections that the device does before the filter; NULL: none */
-    /* Reads the numbers of rows row0 <= row < row1; with `near` as they are stored. Only first <= row < end of these
-     * were requested. */
-    qb_status (*read)(void *self, size_t view0, size_t view1, size_t row0, size_t row1,
-                      const struct qb__phase_request *of, void *raw);
-    void *self;
-} qb__phase_request;
 /* *done false: a device that was not named had too little memory, and the CPU must do this request and all others. */
 qb_status qb__phase_device_read(qb__phase_device *device, const qb__phase_request *request, bool *done);
 
@@ -54,8 +41,11 @@ bool qb__phase_device_keeps(const qb__phase_device *device, const qb__device *th
 size_t qb__phase_device_stay(const qb__phase_device *device); /* number of rows */
 /* on: from now on no correction changes; off: the kept rows are freed. */
 void qb__phase_device_arm(qb__phase_device *device, bool on);
-/* The memory and layout of the kept rows. If they are not there yet, they are made with request->read. *memory NULL:
- * too little memory. They stay until the device is disarmed. */
+/* Ends the thread that reads and filters the kept rows: it uses the corrections of the job. Rows that it has not
+ * filtered are then missing. */
+void qb__phase_device_halt(qb__phase_device *device);
+/* The memory and layout of the kept rows. A thread makes them with request->read; the call waits for those before `row`.
+ * *memory NULL: too little memory. They stay until the device is disarmed. */
 typedef struct qb__phase_kept {
     qb__device *device;
     qb__memory *memory; /* float [view][row - row0][column] */
@@ -68,6 +58,7 @@ static inline qb__device_rows qb__phase_kept_rows(const qb__phase_kept *kept, si
                              .view_stride = kept->rows * columns,
                              .slice_stride = columns};
 }
-qb_status qb__phase_device_kept(qb__phase_device *device, const qb__phase_request *request, qb__phase_kept *kept);
+qb_status qb__phase_device_kept(qb__phase_device *device, const qb__phase_request *request, size_t row,
+                                qb__phase_kept *kept);
 
 #endif

@@ -21,6 +21,7 @@
 #include "prep/rings.h"
 #include "prep/rings_device.h"
 #include "prep/rings_from.h"
+#include "prep/rings_queue.h"
 #include "prep/step.h"
 
 enum { ROWS_LEAST = 4 /* smallest number of rows of a block per thread, if memory allows */ };
@@ -30,13 +31,11 @@ typedef struct rings {
     size_t views, columns, rows;
     float *sinograms; /* [row][view][column]; NULL for rows on a device */
     qb__rings_device *device;
-    size_t taken;                /* number of blocks read so far */
-    const float *lines, *change; /* for rows on a device: [group of views][row][column], [row][column] */
-    bool integrals;              /* the scan's numbers are line integrals */
-    float *field;                /* of the block: [row * step][column] */
-    size_t step;                 /* rows of the scan from one row to the next */
-    struct strength *found;      /* [row] */
-    qb__rings_row *work;         /* [thread] */
+    bool integrals;         /* the scan's numbers are line integrals */
+    float *field;           /* of the block, or on a device of the group: [row * step][column] */
+    size_t step;            /* rows of the scan from one row to the next */
+    struct strength *found; /* [row] */
+    qb__rings_row *work;    /* [thread] */
 } rings;
 
 /* The kinds of stripes that --rings reports. */
@@ -75,12 +74,17 @@ static strength apply(const qb__rings_row *row, bool integrals, float *field) {
 static void find_stripes(void *context, size_t row, int worker) {
     const rings *r = context;
     qb__rings_row *work = &r->work[worker];
-    if (r->device)
-        qb__rings_find_averaged(&r->how, r->lines + row * r->columns, r->rows * r->columns,
-                                r->change + row * r->columns, work);
-    else
-        qb__rings_find(&r->how, r->sinograms + row * r->views * r->columns, r->views, work);
+    qb__rings_find(&r->how, r->sinograms + row * r->views * r->columns, r->views, work);
     r->found[row] = apply(work, r->integrals, r->field + row * r->step * r->columns);
+}
+
+/* Row `row` of the group, with its averaged views from a device. */
+static void find_averaged(void *context, size_t row, const float *lines, size_t apart, const float *change,
+                          int worker) {
+    const rings *r = context;
+    qb__rings_row *work = &r->work[worker];
+    qb__rings_find_averaged(&r->how, lines, apart, change, work);
+    r->found[row] = apply(work, r->integrals, r->field + row * r->columns);
 }
 
 /* ---- the pass ---- */
@@ -130,21 +134,8 @@ static qb_status add_up(qb__comm *comm, strength *s) {
     return status;
 }
 
-/* Takes the next block from the device and starts the block after it, up to row `end`. */
-static qb_status take_block(rings *r, size_t row, size_t end) {
-    const int turn = (int)(r->taken++ % 2);
-    const size_t next = row + r->rows;
-    qb_status status = QB_OK;
-    if (turn == 0 && r->taken == 1) status = qb__rings_device_begin(r->device, turn, row, r->rows);
-    if (status == QB_OK) status = qb__rings_device_end(r->device, turn, &r->lines, &r->change);
-    if (status == QB_OK && next < end)
-        status = qb__rings_device_begin(r->device, !turn, next, qb__smaller(r->rows, end - next));
-    return status;
-}
-
 /* Reads the block that begins at `row`, without the rows that will not be requested. */
-static qb_status read_block(const qb__pass *pass, rings *r, size_t row, size_t end, qb__pool *pool) {
-    if (r->device) return take_block(r, row, end);
+static qb_status read_block(const qb__pass *pass, const rings *r, size_t row, qb__pool *pool) {
     const size_t step = pass->fields->step, run = step > 1 ? 1 : r->rows;
     qb_status status = QB_OK;
     for (size_t i = 0; status == QB_OK && i < r->rows; i += run)
@@ -176,7 +167,7 @@ static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     QB__TRY(qb__rings_parse(pass->options->rings, bin_of(info), &r->how));
     QB__TRY(qb__rings_device_create(pass, rows, qb__rings_together(info->views), &r->device));
     if (!r->device) QB__TRY(qb__alloc(rows * r->views, r->columns * sizeof(float), &r->sinograms));
-    QB__TRY(qb__alloc(rows, sizeof *r->found, &r->found));
+    QB__TRY(qb__alloc(r->device ? pass->fields->rows : rows, sizeof *r->found, &r->found));
     QB__TRY(qb__alloc((size_t)threads, sizeof *r->work, &r->work));
     for (int i = 0; i < threads; i++) QB__TRY(qb__rings_row_create(r->views, r->columns, &r->work[i]));
     r->rows = rows;
@@ -208,6 +199,24 @@ static void describe(const rings *r, const strength *s, char *note, size_t size)
         snprintf(note + strlen(note), size - strlen(note), "; %.0f of %.0f pixels are unusable", s->lost, s->pixels);
 }
 
+/* Adds the statistics of `count` rows from `row` on; another rank reports those that are not its own. */
+static void add_rows(const qb__fields *fields, const rings *r, size_t row, size_t count, strength *found,
+                     strength *others) {
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = row + i * r->step;
+        add(at >= fields->own0 && at < fields->own1 ? found : others, &r->found[i]);
+    }
+}
+
+/* Finds the stripes of a group of rows on a device: threads take row by row, while the next ones come down. */
+static qb_status find_group_there(const qb__pass *pass, size_t row, size_t end, rings *r, qb__pool *pool,
+                                  strength *found, strength *others) {
+    const qb__rings_queue of = {r->device, r->rows, r->columns, find_averaged, r};
+    const qb_status status = qb__rings_run(&of, row, end, pool, pass->env);
+    if (status == QB_OK) add_rows(pass->fields, r, row, end - row, found, others);
+    return status;
+}
+
 /* Finds the stripes of a group of rows. */
 static qb_status find_group(const qb__rings_from *from, size_t group, rings *r, qb__pool *pool, strength *found,
                             strength *others) {
@@ -217,18 +226,16 @@ static qb_status find_group(const qb__rings_from *from, size_t group, rings *r, 
     float *field = r->integrals ? fields->dark : fields->gain;
     const size_t block = r->rows, step = fields->step;
     qb_status status = QB_OK;
+    r->field = field + (from->group[group][0] - fields->row0) * r->columns;
+    if (r->device) return find_group_there(pass, from->group[group][0], end, r, pool, found, others);
     for (size_t row = from->group[group][0]; row < end; row += block * step) {
         QB__TRY(qb__check_cancel(pass->env));
         qb__progress(pass->env, "finding rings", row - first, last - first);
         r->rows = qb__smaller(block, qb__ceil_div(end - row, step));
-        QB__TRY(read_block(pass, r, row, end, pool));
+        QB__TRY(read_block(pass, r, row, pool));
         r->field = field + (row - fields->row0) * r->columns;
         qb__pool_for(pool, r->rows, find_stripes, r);
-        for (size_t i = 0; i < r->rows; i++) {
-            const size_t at = row + i * step;
-            const bool own = at >= fields->own0 && at < fields->own1; /* another rank reports the other rows */
-            add(own ? found : others, &r->found[i]);
-        }
+        add_rows(fields, r, row, r->rows, found, others);
     }
 out:
     r->rows = block;

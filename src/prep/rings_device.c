@@ -20,6 +20,7 @@ typedef struct place {
 } place;
 
 struct qb__rings_device {
+    qb_scan *scan;
     qb__phase_kept kept;
     size_t views, columns, group, groups; /* views averaged, and how many means there are */
     /* first_row: scan row of the first row of the fields; block: views prepared at a time, a multiple of `group` */
@@ -36,6 +37,7 @@ struct qb__rings_device {
 
 void qb__rings_device_destroy(qb__rings_device *d) {
     if (!d) return;
+    qb__phase_halt(d->scan);
     qb__queue_destroy(d->queue);
     qb__device_filter_destroy(d->filter);
     qb__filter_destroy(d->none);
@@ -110,10 +112,11 @@ qb_status qb__rings_device_create(const qb__pass *pass, size_t rows, size_t grou
     qb__phase_kept kept;
     qb__rings_device *d = NULL;
     *out = NULL;
-    qb_status status = pass->fields->step > 1 ? QB_OK : qb__phase_kept_of(pass->scan, &kept);
+    qb_status status = pass->fields->step > 1 ? QB_OK : qb__phase_kept_of(pass->scan, 0, &kept);
     if (status != QB_OK || pass->fields->step > 1 || !kept.memory) return status;
     QB__TRY(qb__alloc(1, sizeof *d, &d));
-    *d = (qb__rings_device){.kept = kept,
+    *d = (qb__rings_device){.scan = pass->scan,
+                            .kept = kept,
                             .views = info->views,
                             .columns = info->columns,
                             .group = group,
@@ -143,8 +146,9 @@ qb_status qb__rings_device_begin(qb__rings_device *d, int turn, size_t row, size
     const place *p = &d->place[turn];
     const size_t pixels = rows * d->columns;
     const qb__device_rows to = {.memory = d->prepared, .view_stride = pixels, .slice_stride = d->columns};
-    qb_status status = QB_OK;
-    for (size_t view = 0; view < d->views; view += d->block) {
+    qb__phase_kept there;
+    qb_status status = qb__phase_kept_of(d->scan, row + rows, &there);
+    for (size_t view = 0; view < d->views && status == QB_OK; view += d->block) {
         const size_t end = qb__smaller(d->views, view + d->block);
         qb__device_rows from = qb__phase_kept_rows(&d->kept, row, d->columns);
         from.offset += view * from.view_stride * sizeof(float);

@@ -12,7 +12,8 @@ typedef struct qb__rings_device qb__rings_device;
  * averaged. *device is NULL if the rows of the scan are not on a device. */
 qb_status qb__rings_device_create(const qb__pass *pass, size_t rows, size_t group, qb__rings_device **device);
 void qb__rings_device_destroy(qb__rings_device *device); /* NULL-safe */
-/* Starts the transfer of scan rows row <= r < row + rows into buffer `turn`, 0 or 1. */
+/* Starts the transfer of scan rows row <= r < row + rows into buffer `turn`, 0 or 1; waits until they are on the
+ * device. */
 qb_status qb__rings_device_begin(qb__rings_device *device, int turn, size_t row, size_t rows);
 /* Waits for the transfer: lines[group of views][row][column] and change[row][column], valid until the buffer is used
  * again. */

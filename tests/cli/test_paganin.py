@@ -274,19 +274,21 @@ def test_ranks(tmp_path, big):
 
 
 def test_a_device(tmp_path, opencl):  # noqa: F811
-    """What it has filtered stays there, for rings and all slices, where there is room: the bits are the same without."""
+    """What it has filtered stays there, for rings and all slices, where there is room: the bits are the same without. Two
+    blocks of rows come one after the other; rings of the first one are found meanwhile."""
     scan = tmp_path / "s.h5"
-    qb("simulate", "shepp-logan", "-o", scan, "--detector", "64,24", "--views", 300, "--rings", 0.03, "--photons", 20000, "--faults", "zingers=1e-4")
+    qb("simulate", "shepp-logan", "-o", scan, "--detector", "24,560", "--views", 110, "--rings", 0.03, "--photons", 20000, "--faults", "zingers=1e-4")
     volumes, found = [], []
-    for where, stay in ((["cpu"], 0), ([opencl], 24), ([opencl, "--max-vram", "3M", "--threads", 1], 0)):
-        how = ["fbp", scan, "-o", tmp_path / "v.npy", "--paganin", "3px", "--center", 31.5, "--accuracy", "high", "--rings", "all", "--zingers", 6, "--device", *where]
+    for where, stay in ((["cpu"], 0), ([opencl], 560), ([opencl, "--max-vram", "10M", "--threads", 1], 0)):
+        how = ["fbp", scan, "-o", tmp_path / "v.npy", "--paganin", "3px", "--center", 11.5, "--accuracy", "high", "--rings", "all", "--zingers", 6, "--device", *where]
         plan = qb_json("plan", *how)
         assert ("phase_by" in plan) == (opencl in where) and plan.get("phase_rows_on_device", 0) == stay
         report = qb_json(*how)["preparation"]
         found.append((report["rings"], report["zingers"]))
         volumes.append(np.load(tmp_path / "v.npy"))
-    assert found[0] == found[1] == found[2] and float(found[0][0].split()[3]) > 1e-3 and found[0][1] > 5
-    assert np.linalg.norm(volumes[1] - volumes[0]) < 5e-5 * np.linalg.norm(volumes[0])
+    assert found[1] == found[2] and float(found[0][0].split()[3]) > 1e-3 and found[0][1] == found[1][1] > 5
+    assert found[0][0].split(";")[0] == found[1][0].split(";")[0]
+    assert np.linalg.norm(volumes[1] - volumes[0]) < 1e-3 * np.linalg.norm(volumes[0])  # a stripe may be found or not by its last bits
     assert (volumes[2] == volumes[1]).all()
 
 

@@ -85,9 +85,10 @@ qb_status qb__near_rows_run(const qb__near_rows *near, qb__queue *queue, const q
                             const qb__memory *raw, qb__memory *out) {
     const uint32_t first = (uint32_t)block->first, end = (uint32_t)block->end, row0 = (uint32_t)block->row0;
     const uint32_t slices = (uint32_t)block->slices, rows = (uint32_t)near->rows;
+    const uint32_t own0 = (uint32_t)block->own0, own1 = block->own1 ? (uint32_t)block->own1 : rows;
     const float base = near->base, slope = near->slope;
     const qb__arg args[] = {QB__MEMORIES(raw, near->dark, near->gain, near->beam, near->pairs, out, near->counts),
-                            QB__VALUES(first, end, row0, slices, rows, base, slope)};
+                            QB__VALUES(first, end, row0, slices, rows, own0, own1, base, slope)};
     const size_t groups[3] = {block->views * block->slices, 1, 1}, items[3] = {ITEMS, 1, 1};
     if (groups[0] == 0) return QB_OK;
     return qb__kernel_launch(near->kernel, queue, groups, items, args, sizeof args / sizeof *args);

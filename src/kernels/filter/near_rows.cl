@@ -164,11 +164,13 @@ FUNCTION int corrected(const pixels *p, int c, float base, float slope, float *v
 #endif
 }
 
-/* raw holds rows first <= row < end of each view, out holds rows row0 <= row < row0 + slices. */
+/* raw holds rows first <= row < end of each view, out holds rows row0 <= row < row0 + slices. Changes of rows own0 <= row
+ * < own1 are counted. */
 KERNEL void near_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
                       GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT beam,
                       GLOBAL const uint *RESTRICT pairs, GLOBAL raw_number *RESTRICT out, GLOBAL uint *RESTRICT counts,
-                      uint first, uint end, uint row0, uint slices, uint rows, float base, float slope) {
+                      uint first, uint end, uint row0, uint slices, uint rows, uint own0, uint own1, float base,
+                      float slope) {
     LOCAL int changed;
     const int item = (int)local_id(0);
     const uint group = group_id(0), view = group / slices, row = row0 + group % slices;
@@ -192,7 +194,7 @@ KERNEL void near_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float 
         if (!corrected(&p, c, base, slope, &value)) continue;
         const float scaled = HAS_GAIN ? MUL(value, beam[p.field[1] + (ulong)c]) : value;
         put(HAS_DARK ? scaled + dark[p.field[1] + (ulong)c] : scaled, to);
-        mine++;
+        mine += row >= own0 && row < own1;
     }
     if (mine) ATOMIC_ADD(&changed, mine);
     BARRIER();

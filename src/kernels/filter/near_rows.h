@@ -30,9 +30,10 @@ void qb__near_rows_destroy(qb__near_rows *near); /* NULL-safe; its queues must b
 size_t qb__near_rows_bytes(size_t rows, size_t columns);
 
 /* A block of `views` views with `slices` rows from row0 on. Output: [view][row - row0][column]. Input: raw[view][row -
- * first][column], with all rows first <= row < end that the step needs. Asynchronous. */
+ * first][column], with all rows first <= row < end that the step needs. Changed pixels of rows own0 <= row < own1 are
+ * counted; own1 0: of all rows. Asynchronous. */
 typedef struct qb__near_block {
-    size_t views, first, end, row0, slices;
+    size_t views, first, end, row0, slices, own0, own1;
 } qb__near_block;
 qb_status qb__near_rows_run(const qb__near_rows *near, qb__queue *queue, const qb__near_block *block,
                             const qb__memory *raw, qb__memory *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens what devices hold while they run, closes it, and reports their findings. */
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -103,7 +104,7 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
     if (status == QB_OK)
         status = qb__device_arrays_attach(&gpu->arrays, qb__fbp_device_has(gpu), gpu->part[0].device, gpu->part[0].up,
                                           gpu->part[0].down, run);
-    if (status == QB_OK && qb__fbp_device_keeps(gpu)) status = qb__phase_kept_of(gpu->fbp->scan, &gpu->kept);
+    if (status == QB_OK && qb__fbp_device_keeps(gpu)) status = qb__phase_kept_of(gpu->fbp->scan, SIZE_MAX, &gpu->kept);
     qb__fbp_read_for(gpu->plan, gpu->arrays.from || gpu->kept.memory, gpu->part[0].near ? gpu->near : 0, gpu->parts);
     return status;
 }

@@ -2,10 +2,13 @@
 #define _GNU_SOURCE 1 /* strtod_l */
 #include "base/number.h"
 
+#include <ctype.h>
 #include <locale.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* 0 if memory ran out: then the process's own locale is used. */
 static locale_t plain;
@@ -48,4 +51,17 @@ int qb__read_numbers(const char *text, char between, int most, double *out, cons
     }
     if (end) *end = at;
     return n;
+}
+
+bool qb__setting_number(const char *text, double *value) {
+    char words[64], *end;
+    snprintf(words, sizeof words, "%s", text);
+    char *comma = strchr(words, ',');
+    if (comma && isdigit((unsigned char)comma[1]) && !strchr(words, '.')) *comma = '.';
+    const double number = qb__strtod(words, &end);
+    if (end == words || !isfinite(number)) return false;
+    end += strspn(end, " \t");
+    if (isdigit((unsigned char)*end) || (*end && strchr(",.;:+-", *end))) return false;
+    *value = number;
+    return true;
 }

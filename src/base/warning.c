@@ -316,8 +316,9 @@ static const struct {
                  "detector, values are wrong, most at the rim: use the printed option. If air does not read 0, check "
                  "--flats, --quantity and --air."},
     {"row-order",
-     "Public readers of this scanner's files differ in the order of the rows. Rows are read as stored, from "
-     "the top. If the volume is a mirror image of the object, give --flip v."},
+     "Public readers of this scanner's files differ in the order of the rows, or ignore a stated orientation. Images "
+     "are read as stored, from the top. If the volume is a mirror image of the object, or turned, give --flip or "
+     "--rotate."},
     {"rows-interlaced", "Even and odd rows show the object at two moments, as interlaced cameras do. Every second "
                         "slice is turned by a step. Write the "
                         "rows of one moment as one view."},
@@ -340,7 +341,7 @@ static const struct {
     {"scan-scaled", "A program scaled the whole scan to 0..1, mostly for display. Air is no longer 1, or 0, so "
                     "attenuation is wrong by "
                     "a factor and an offset. Give the values as they were before."},
-    {"scan-stopped", "A Zeiss scan ended before all of its images were taken. Those that are there are used. Angles "
+    {"scan-stopped", "A scan ended before all of its images were taken. Those that are there are used. Angles "
                      "may be missing at the end."},
     {"scan-unusable",
      "The scan cannot be used, for the reason that is given. Look at the file with another program: was it written to "

@@ -103,7 +103,7 @@ def put_obi(folder, packed):
 
 
 def put_his(folder):
-    views = np.minimum(counts(folder, 65536, "10:370", "--detector-offset", "-3,2"), 65535)
+    views = 65536 - counts(folder, 65536, "10:370", "--detector-offset", "-3,2")  # RTK, too: 0 is open beam
     place = folder / "img"
     place.mkdir()
     for i in range(0, VIEWS, 2):
@@ -145,6 +145,10 @@ def test_his_header(tmp_path):
     fails(3, "info", "a.his", says=["ends within frame 0"], cwd=tmp_path)
     (tmp_path / "_Frames.xml").write_text("<Frame></Frame>" * 4)
     fails(3, "info", "a.his", says=["frame 0 has no <GantryAngle>"], cwd=tmp_path)
+    # some programs that anonymise remove letters of the tags
+    (tmp_path / "_Frames.xml").write_text("".join(f"<Frame><{tag}>{i}</{tag}><Uentre>1</Uentre><Ventre>2,5</Ventre></Frame>" for i, tag in enumerate(("GantryAngle", "antryAngle", "Gantryngle", "Angle"))))
+    told = qb_json("info", "a.his", cwd=tmp_path)
+    assert (told["first_angle_deg"], told["last_angle_deg"]) == (0, 3) and "no angles" not in " ".join(told["problems"])
     (tmp_path / "b_Frames.xml").write_text("")
     fails(3, "info", "a.his", says=["several files"], cwd=tmp_path)
 

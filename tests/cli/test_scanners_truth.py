@@ -72,7 +72,7 @@ def put_views(name, air, view_of, others):
 
 def put_elekta(folder, made):
     (folder / "s").mkdir()
-    (folder / "s" / "a.his").write_bytes(clinical.his(np.minimum(np.round(65536 * np.exp(-made)), 65535)))
+    (folder / "s" / "a.his").write_bytes(clinical.his(65536 - np.round(65536 * np.exp(-made))))
     (folder / "s" / "_Frames.xml").write_text("<Frames>" + "".join(f"<Frame><GantryAngle>{3 * i}</GantryAngle><UCentre>3</UCentre><VCentre>-2</VCentre></Frame>" for i in range(VIEWS)) + "</Frames>")
     return ["s"]
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Scans by the settings that scanners write beside their images: one argument, and the geometry is theirs."""
 import json
+import re
+import shutil
 import struct
 
 import numpy as np
@@ -231,6 +233,87 @@ def leaning(lean):
         view = {"source": turn @ source, "detector": turn @ first, "u": turn @ right, "v": turn @ down}
         views.append({key: list(value) for key, value in view.items()})
     return {"quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": ROWS, "columns": COLUMNS, "views": views}
+
+
+def other_words(text, how):
+    """The text of settings with decimal commas, or as UTF-16."""
+    return text.encode("utf-16") if how == "utf-16" else re.sub(r"(\d)\.(\d)", r"\1,\2", text).encode()
+
+
+@pytest.mark.parametrize("name", ["nikon", "nsi", "yxlon", "yxlon raw", "diondo"])
+def test_settings_of_other_countries(tmp_path, name):
+    settings, text, images, white, faults, angles, _ = SCANNERS[name]
+    put_images(tmp_path, images, white, *faults, angles=angles, put={"nsi": put_stored, "yxlon raw": put_raw_below, "diondo": put_raw}.get(name, put_tiff))
+    words, others = text() if name == "nsi" else (text(), {})
+    told = []
+    for form in (str.encode, lambda t: other_words(t, "utf-16"), lambda t: other_words(t, "commas")):
+        for other, content in {settings: words, **others}.items():
+            (tmp_path / other).write_bytes(form(content.replace("<?xml version='1.0'?>\n", "")))
+        told.append(qb_json("info", settings, cwd=tmp_path))
+    assert told[0] == told[1] == told[2] and told[0]["views"] == VIEWS
+
+
+PCA = """[Geometry]
+FDD={0}
+FOD={1}
+CalibValue={calib}
+cx={cx}
+cy=31.5
+DetectorRot=0.0
+Tilt={tilt}
+[CT]
+NumberImages=120
+StartImg=121
+RotationSector=360.00000000
+[Trajectory]
+Active={active}
+[CalibValue]
+NumberImages=18
+[Image]
+DimX=96
+DimY=64
+FreeRay=3401
+[Detector]
+PixelsizeX={2}
+PixelsizeY={2}
+"""
+
+
+def pca(folder, calib=0, cx=47.5, tilt=0, active=0, values=(SDD, SOD, PITCH)):
+    (folder / "part.pca").write_bytes(PCA.format(*values, calib=calib, cx=cx, tilt=tilt, active=active).replace("\n", "\r\n").encode())
+
+
+def test_phoenix_as_its_program_writes(tmp_path):
+    """Names without an underscore, open beam, a calibrated axis of unknown sign; one view more, or fewer; other paths."""
+    put_images(tmp_path, "part0", 3401, "--detector-offset", "-1.2,0", angles="0:-360")
+    qb("fdk", "t.npy", "--quantity", "transmission", "--sod", SOD, "--sdd", SDD, "--pixel-size", PITCH, "--angles", "0:-360", "--detector-offset", "-1.2,0", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
+    for k, (changes, code) in enumerate([({"calib": 3}, "[way-shown]"), ({"calib": -3}, "[way-shown]"), ({"cx": 50.5}, "")]):
+        pca(tmp_path, **changes)
+        made = qb_json("fdk", "part.pca", "--like", "truth.npy", "-o", f"v{k}.npy", cwd=tmp_path)
+        assert [w for w in made["warnings"] if code in w] if code else not made["warnings"]
+        assert qb_json("compare", f"v{k}.npy", "w.npy", cwd=tmp_path)["rel_l2"] < 0.012  # 3401 counts are rounded
+    shutil.copy(tmp_path / "part00001.tif", tmp_path / "part00121.tif")
+    pca(tmp_path, cx=50.5)
+    assert qb_json("info", "part.pca", cwd=tmp_path)["views"] == 121
+    shutil.copy(tmp_path / "part00001.tif", tmp_path / "part00122.tif")
+    assert "states 120 views, and 122 images" in qb("info", "part.pca", code=3, cwd=tmp_path).stderr
+    for i in range(119, 123):
+        (tmp_path / f"part00{i}.tif").unlink()
+    told = qb_json("info", "part.pca", cwd=tmp_path)
+    assert told["views"] == 118 and [p for p in told["problems"] if "[scan-stopped]" in p]
+    for changes in ({"tilt": 60}, {"active": 1}):
+        pca(tmp_path, **changes)
+        assert "not a circle" in qb("info", "part.pca", code=3, cwd=tmp_path).stderr
+    pca(tmp_path, values=("1,234.5", SOD, PITCH))
+    assert "FDD is '1,234.5'" in qb("info", "part.pca", code=3, cwd=tmp_path).stderr
+
+
+def test_yxlon_states_a_turned_detector(tmp_path):
+    put_images(tmp_path, "Projections/p_", 65535, angles="20:-340")
+    (tmp_path / "ScanParameter.xml").write_text(yxlon().replace("<ScanTrajectory", "<DetectorOrientation>Rotated</DetectorOrientation><DetectorFlipDirections>None</DetectorFlipDirections><ScanTrajectory"))
+    said = "DetectorOrientation 'Rotated'"
+    assert said in " ".join(qb_json("info", "ScanParameter.xml", cwd=tmp_path)["problems"])
+    assert said not in " ".join(qb_json("info", "ScanParameter.xml", "--flip", "v", cwd=tmp_path)["problems"])
 
 
 def test_nikon_axis_that_leans(tmp_path):

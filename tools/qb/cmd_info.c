@@ -251,13 +251,16 @@ static qb_status check_options(const cli *c) {
     return QB_OK;
 }
 
-/* Is this XML file the settings of a scanner, and not a geometry? */
+/* Is this XML file the settings of a scanner, and not a geometry? Every second byte of UTF-16 is 0. */
 static bool is_scan(const char *path) {
     char text[1 << 16];
     FILE *file = fopen(path, "rbe");
     const size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    size_t used = 0;
     if (file) fclose(file);
-    text[n] = 0;
+    for (size_t i = 0; i < n; i++)
+        if (text[i]) text[used++] = text[i];
+    text[used] = 0;
     return strstr(text, "<Geometrie") || strstr(text, "<ConeBeamScanParameter");
 }
 

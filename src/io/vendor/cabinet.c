@@ -6,11 +6,9 @@
 #include "base/status.h"
 #include "io/vendor/cabinet_xml.h"
 
-enum { XML_MOST = 16 << 20 };
-
 qb_status qb__cabinet_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     char *text = NULL;
-    qb_status status = qb__read_text(path, XML_MOST, &text);
+    qb_status status = qb__settings_text(path, &text);
     if (status != QB_OK) return status;
     if (strstr(text, "<Geometrie") && strstr(text, "<Recon"))
         status = qb__diondo_take(path, text, options, parts);

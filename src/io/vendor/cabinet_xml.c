@@ -14,14 +14,17 @@
 #include "io/vendor/tags.h"
 
 static qb_status take_number(const char *path, const char *text, const qb__tag_entry *e, double *out) {
-    char words[64], *end;
+    char words[64];
+    double number;
     *out = NAN;
     if (!qb__tag_text(text, NULL, e->key, words, sizeof words)) {
         if (!e->needed) return QB_OK;
         return qb__fail(QB_BAD_INPUT, "%s has no <%s>, which is needed to reconstruct", path, e->key);
     }
-    *out = qb__strtod(words, &end);
-    if (end > words && *out >= e->low && *out <= e->high) return QB_OK;
+    if (qb__setting_number(words, &number) && number >= e->low && number <= e->high) {
+        *out = number;
+        return QB_OK;
+    }
     return qb__fail(QB_BAD_INPUT, "%s: <%s> is '%.60s', which should be a number from %g to %g", path, e->key, words,
                     e->low, e->high);
 }

@@ -3,8 +3,8 @@
  * the detector's position of each view.
  *
  * In our frame the angle is that of the gantry. The central ray meets the detector UCentre and VCentre mm from its
- * centre. Distances and the detector's size, which no file states, are the same in all of these machines. Open beam is
- * 65536 counts. */
+ * centre. Distances and the detector's size, which no file states, are the same in all of these machines. Numbers grow
+ * with attenuation: 0 is open beam, and the transmission is 1 - number / 65536. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,11 +16,12 @@
 #include "io/publish/paths.h"
 #include "io/text.h"
 #include "io/vendor/frame_files.h"
+#include "io/vendor/ini.h"
 #include "io/vendor/tags.h"
 
-enum { HEADER = 68, UINT16 = 4, XML_MOST = 64 << 20, NAME = 4096 };
+enum { HEADER = 68, UINT16 = 4, NAME = 4096 };
 
-static const double SOURCE_TO_AXIS = 1000, SOURCE_TO_DETECTOR = 1536, DETECTOR_SIDE = 409.6, OPEN_BEAM = 65536;
+static const double SOURCE_TO_AXIS = 1000, SOURCE_TO_DETECTOR = 1536, DETECTOR_SIDE = 409.6, RANGE = 65536;
 
 static size_t half(const unsigned char *at) { return at[0] | (size_t)at[1] << 8; }
 
@@ -71,11 +72,19 @@ static qb_status find_list(const char *path, char *found) {
     return status;
 }
 
+/* Some programs that remove the patient's name also remove letters of the tags. */
+static bool number_of(const char *from, const char *end, const char *const names[4], double *value) {
+    for (int i = 0; i < 4 && names[i]; i++)
+        if (qb__tag_number(from, end, names[i], value)) return true;
+    return false;
+}
+
 static bool read_frame(const char *from, const char *end, qb__frame_head *head) {
+    static const char *const angle[4] = {"GantryAngle", "Angle", "antryAngle", "Gantryngle"},
+                             *const across[4] = {"UCentre", "Uentre"}, *const along[4] = {"VCentre", "Ventre"};
     double u, v;
-    if (!qb__tag_number(from, end, "GantryAngle", &head->angle)) return false;
-    if (qb__tag_number(from, end, "UCentre", &u) && qb__tag_number(from, end, "VCentre", &v))
-        head->offset[0] = -u, head->offset[1] = -v;
+    if (!number_of(from, end, angle, &head->angle)) return false;
+    if (number_of(from, end, across, &u) && number_of(from, end, along, &v)) head->offset[0] = -u, head->offset[1] = -v;
     return true;
 }
 
@@ -110,7 +119,7 @@ qb_status qb__elekta_scan(const char *path, const qb_scan_options *options, qb__
     QB__TRY(qb__frame_files_open(path, kinds, 1, &heads, &parts->data.source));
     QB__TRY(find_list(path, found));
     if (*found) {
-        QB__TRY(qb__read_text(found, XML_MOST, &text));
+        QB__TRY(qb__settings_text(found, &text));
         QB__TRY(read_list(found, text, parts->data.source->shape[0], heads));
     }
     QB__TRY(qb__frame_files_parts(heads, parts));
@@ -118,7 +127,7 @@ qb_status qb__elekta_scan(const char *path, const qb_scan_options *options, qb__
     parts->data.source->beam = QB_BEAM_CONE;
     snprintf(parts->quantity, sizeof parts->quantity, "transmission");
     const bool quiet = !*parts->data.source->trouble;
-    QB__TRY(qb__source_scale(&parts->data.source, 1 / OPEN_BEAM, 0));
+    QB__TRY(qb__source_scale(&parts->data.source, -1 / RANGE, 1));
     if (quiet) parts->data.source->trouble[0] = 0;
 out:
     qb__free(text);

@@ -5,11 +5,20 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/number.h"
 #include "base/status.h"
 
-enum { TEXT_MOST = 16 << 20, VALUE = 256 };
+enum { TEXT_MOST = 64 << 20, VALUE = 256 };
+
+qb_status qb__settings_text(const char *path, char **text) {
+    qb__text whole = {0};
+    const qb_status status = qb__text_read(path, TEXT_MOST, &whole);
+    if (status == QB_OK) qb__text_narrow(&whole);
+    *text = whole.data;
+    return status;
+}
 
 qb_status qb__ini_read(const char *path, qb__ini *ini) {
     ini->path = path;
@@ -35,10 +44,14 @@ static const char *behind_key(const char *line, const char *key) {
     return *line == '=' ? line + 1 : NULL;
 }
 
-bool qb__ini_text(const qb__ini *ini, const char *key, char *value, size_t size) {
+bool qb__ini_text_of(const qb__ini *ini, const char *section, const char *key, char *value, size_t size) {
+    bool inside = !section;
     value[0] = 0;
     for (const char *line = ini->text.data; line && *line;) {
-        const char *at = behind_key(line, key), *end = line + strcspn(line, "\n");
+        const char *end = line + strcspn(line, "\n");
+        if (section && *line == '[')
+            inside = strncasecmp(line + 1, section, strlen(section)) == 0 && line[1 + strlen(section)] == ']';
+        const char *at = inside ? behind_key(line, key) : NULL;
         if (at) {
             while (at < end && (isspace((unsigned char)*at) || *at == '"')) at++;
             while (end > at && (isspace((unsigned char)end[-1]) || end[-1] == '"')) end--;
@@ -50,15 +63,19 @@ bool qb__ini_text(const qb__ini *ini, const char *key, char *value, size_t size)
     return false;
 }
 
+bool qb__ini_text(const qb__ini *ini, const char *key, char *value, size_t size) {
+    return qb__ini_text_of(ini, NULL, key, value, size);
+}
+
 static qb_status take(const qb__ini *ini, const qb__ini_number *n, double *out) {
-    char value[VALUE], *end;
+    char value[VALUE];
     *out = NAN;
     if (!qb__ini_text(ini, n->key, value, sizeof value)) {
         if (!n->needed) return QB_OK;
         return qb__fail(QB_BAD_INPUT, "%s has no line `%s=...`, which is needed to reconstruct", ini->path, n->key);
     }
-    const double number = qb__strtod(value, &end);
-    if (end > value && number >= n->low && number <= n->high) {
+    double number;
+    if (qb__setting_number(value, &number) && number >= n->low && number <= n->high) {
         *out = number;
         return QB_OK;
     }

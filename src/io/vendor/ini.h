@@ -19,10 +19,14 @@ typedef struct qb__ini_number {
     bool needed;
 } qb__ini_number;
 
+/* Read a whole text of settings, also in UTF-16; the caller frees it. QB_BAD_INPUT above 64 MiB. */
+qb_status qb__settings_text(const char *path, char **text);
 /* UTF-16 is read as well. `path` must outlive it. Release with qb__text_clear(&ini->text). */
 qb_status qb__ini_read(const char *path, qb__ini *ini);
 /* The value of a key, without surrounding blanks and quotes; false, and "", if the key is missing. */
 bool qb__ini_text(const qb__ini *ini, const char *key, char *value, size_t size);
+/* The same below the line [SECTION] only. */
+bool qb__ini_text_of(const qb__ini *ini, const char *section, const char *key, char *value, size_t size);
 /* QB_BAD_INPUT with the key and the value if it is missing or out of range. */
 qb_status qb__ini_numbers(const qb__ini *ini, const qb__ini_number *numbers, size_t count, void *out);
 

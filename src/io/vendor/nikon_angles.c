@@ -23,8 +23,9 @@ static bool angle_of(const char *line, size_t number, double *angle) {
     if (!isdigit((unsigned char)*begin) || strtoull(begin, &end, 10) != number) return false;
     const char *at = end + strspn(end, ": \t,;");
     if (at == end) return false;
-    *angle = qb__strtod(at, &end);
-    return end > at && fabs(*angle) <= 1e6;
+    char word[40];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(at, " \t\r\n;"), at);
+    return qb__setting_number(word, angle) && fabs(*angle) <= 1e6;
 }
 
 /* Lines are counted from 1, in some versions from 0. */

@@ -22,8 +22,6 @@
 #include "io/scan/image.h"
 #include "io/vendor/vendor.h"
 
-enum { TEXT_MOST = 16 << 20 };
-
 typedef struct nsi {
     const char *path;
     char *text;
@@ -55,10 +53,14 @@ static void text_of(const nsi *n, const char *section, const char *tag, char *va
 static qb_status numbers(const nsi *n, const char *section, const char *tag, size_t count, double *out) {
     char words[200];
     text_of(n, section, tag, words, sizeof words);
-    char *at = words, *end = words;
-    for (size_t i = 0; i < count; i++, at = end) {
-        out[i] = qb__strtod(at, &end);
-        if (end == at || !(fabs(out[i]) <= 1e9))
+    const char *at = words;
+    for (size_t i = 0; i < count; i++) {
+        char word[64];
+        at += strspn(at, " \t");
+        const size_t length = strcspn(at, " \t");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        at += length;
+        if (!qb__setting_number(word, &out[i]) || !(fabs(out[i]) <= 1e9))
             return qb__fail(QB_BAD_INPUT, "%s: <%s> of <%s> is '%.40s', which should be %s", n->path, tag, section,
                             words,
                             count == 1   ? "a number"
@@ -105,14 +107,15 @@ out:
 /* Reads the first pixel from the text "Image center (95.707, 123.072) [mm]" in the report next to the settings. The
  * report is in RTF. */
 static qb_status read_report(const char *report, double first[3]) {
-    char *text = NULL, *end;
-    const qb_status status = qb__read_text(report, TEXT_MOST, &text);
+    char *text = NULL, words[2][40];
+    double x, y;
+    const qb_status status = qb__settings_text(report, &text);
     const char *at = status == QB_OK ? strstr(text, "Image center") : NULL;
     at = at ? strchr(at, '(') : NULL;
-    if (at) {
-        const double x = qb__strtod(at + 1, &end);
-        const double y = end > at + 1 && *end == ',' ? qb__strtod(end + 1, &end) : NAN;
-        if (isfinite(x) && isfinite(y)) first[0] = x, first[1] = y;
+    if (at && sscanf(at, "( %39s %39[^)]", words[0], words[1]) == 2) {
+        const size_t n = strlen(words[0]);
+        if (n && words[0][n - 1] == ',') words[0][n - 1] = 0;
+        if (qb__setting_number(words[0], &x) && qb__setting_number(words[1], &y)) first[0] = x, first[1] = y;
     }
     qb__free(text);
     return status;
@@ -230,7 +233,7 @@ static void turn_sides(nsi *n) {
 static qb_status read_scan(nsi *n, const char *folder, qb__scan_parts *parts) {
     char images[QB__VENDOR_NAME], report[QB__VENDOR_NAME];
     qb_status status;
-    QB__TRY(qb__read_text(n->path, TEXT_MOST, &n->text));
+    QB__TRY(qb__settings_text(n->path, &n->text));
     QB__TRY(read_settings(n));
     QB__TRY(find_entry(folder, "Geometry", ".rtf", report, sizeof report));
     if (*report) QB__TRY(read_report(report, n->first));

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of GE's (Waygate's) phoenix: NAME.pca, and next to it images NAME_0001.tif. The count of open beam is not
- * stated: flats or --air give it. */
+/* Scans of GE's (Waygate's) phoenix: NAME.pca, and next to it images NAME_0001.tif or NAME00001.tif, which are already
+ * corrected with flats and darks. FreeRay is the count of open beam; without it, flats or --air give it.
+ *
+ * A scan that was stopped has fewer images than NumberImages, and one that ends where it began has one more. cx and cy
+ * are the pixel that the principal ray meets, counted from 0. CalibValue moves the axis, by a number of pixels whose
+ * sign no public reader knows: opposite rays show it, and the sense of rotation (ways.c). */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/publish/paths.h"
-#include "io/vendor/vendor.h"
+#include "io/vendor/ways.h"
 
 typedef struct phoenix {
-    double sod, sdd, pixel_u, pixel_v, columns, rows, views, sector;
+    double sod, sdd, pixel_u, pixel_v, columns, rows, views, sector, white, column, row, calibrated, roll, tilt;
 } phoenix;
 
 #define AT(field) offsetof(phoenix, field)
@@ -24,29 +29,86 @@ static const qb__ini_number keys[] = {
     {"DimY", AT(rows), 1, 1e6, false},
     {"NumberImages", AT(views), 1, 1e7, true},
     {"RotationSector", AT(sector), -3600, 3600, false},
+    {"FreeRay", AT(white), 0, 1e9, false},
+    {"cx", AT(column), -1e6, 1e6, false},
+    {"cy", AT(row), -1e6, 1e6, false},
+    {"CalibValue", AT(calibrated), -1e5, 1e5, false},
+    {"DetectorRot", AT(roll), -360, 360, false},
+    {"Tilt", AT(tilt), -360, 360, false},
 };
 
-static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts) {
-    (void)options;
+static double known(double value) { return isnan(value) ? 0 : value; }
+
+static qb_status check_path(const qb__ini *ini, const phoenix *p) {
+    char active[16];
+    const bool other = qb__ini_text_of(ini, "Trajectory", "Active", active, sizeof active) && strcmp(active, "1") == 0;
+    if (!other && fabs(known(p->tilt)) < 0.01) return QB_OK;
+    return qb__fail(QB_UNSUPPORTED,
+                    "%s is not a circle about an upright axis (Trajectory Active=%d, Tilt=%g), and only such scans are "
+                    "read: write a geometry file and give it with the images (-g FILE)",
+                    ini->path, other, known(p->tilt));
+}
+
+static qb_status open_images(const qb__ini *ini, qb__scan_parts *parts) {
     char pattern[QB__VENDOR_NAME], name[256];
+    qb_status status = QB_NOT_FOUND;
+    for (const char *between = "_"; between && status == QB_NOT_FOUND; between = *between ? "" : NULL) {
+        snprintf(name, sizeof name, "%.240s", qb__last_part(ini->path));
+        char *dot = strrchr(name, '.');
+        if (dot) snprintf(dot, 2, "%s", between);
+        status = qb__vendor_images(ini, name, pattern, sizeof pattern);
+        if (status == QB_OK) status = qb__source_open(pattern, NULL, &parts->data.source);
+    }
+    return status;
+}
+
+static qb_status check_views(const qb__ini *ini, const phoenix *p, size_t views, qb__notes *notes) {
+    const size_t stated = (size_t)p->views;
+    if (views > stated + 1)
+        return qb__fail(QB_BAD_INPUT,
+                        "%s states %zu views, and %zu images have its name: keep only the images of this scan",
+                        ini->path, stated, views);
+    if (views < stated)
+        qb__note(
+            notes,
+            "%s states %zu views, and %zu images are there: they are taken as the first ones" QB__CODE("scan-stopped"),
+            ini->path, stated, views);
+    return QB_OK;
+}
+
+static qb_status choose(const qb__vendor *v, const phoenix *p, const qb_scan_options *options, qb__scan_parts *parts) {
+    const double axis = known(p->calibrated) * v->pixel_u, at[] = {v->offset_u, v->offset_u - axis, v->offset_u + axis};
+    qb__way ways[6];
+    size_t count = 0;
+    for (size_t i = 0; i < (axis == 0 ? 1 : 3); i++)
+        for (int sense = 1; sense >= -1; sense -= 2) ways[count++] = (qb__way){.sense = sense, .offset_u = at[i]};
+    return qb__ways_choose(v, options, ways, count, false, parts);
+}
+
+static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts) {
     phoenix p;
     qb_status status;
     QB__TRY(qb__ini_numbers(ini, keys, sizeof keys / sizeof *keys, &p));
-    snprintf(name, sizeof name, "%.240s", qb__last_part(ini->path));
-    char *dot = strrchr(name, '.');
-    if (dot) snprintf(dot, 2, "_");
-    QB__TRY(qb__vendor_images(ini, name, pattern, sizeof pattern));
-    const qb__vendor v = {.format = "phoenix",
-                          .path = ini->path,
-                          .views = (size_t)p.views,
-                          .step = -(isnan(p.sector) ? 360 : p.sector) / p.views,
-                          .sod = p.sod,
-                          .sdd = p.sdd,
-                          .pixel_u = p.pixel_u,
-                          .pixel_v = isnan(p.pixel_v) ? p.pixel_u : p.pixel_v,
-                          .rows = isnan(p.rows) ? 0 : (size_t)p.rows,
-                          .columns = isnan(p.columns) ? 0 : (size_t)p.columns};
-    status = qb__vendor_parts(&v, pattern, parts);
+    QB__TRY(check_path(ini, &p));
+    QB__TRY(open_images(ini, parts));
+    const size_t *n = parts->data.source->shape;
+    QB__TRY(check_views(ini, &p, n[0], &parts->notes));
+    qb__vendor v = {.format = "phoenix",
+                    .path = ini->path,
+                    .views = n[0],
+                    .step = -(isnan(p.sector) ? 360 : p.sector) / floor(p.views),
+                    .sod = p.sod,
+                    .sdd = p.sdd,
+                    .pixel_u = p.pixel_u,
+                    .pixel_v = isnan(p.pixel_v) ? p.pixel_u : p.pixel_v,
+                    .tilt = known(p.roll),
+                    .white = known(p.white),
+                    .rows = (size_t)known(p.rows),
+                    .columns = (size_t)known(p.columns)};
+    if (!isnan(p.column)) v.offset_u = (0.5 * ((double)n[2] - 1) - p.column) * v.pixel_u;
+    if (!isnan(p.row)) v.offset_v = (0.5 * ((double)n[1] - 1) - p.row) * v.pixel_v;
+    QB__TRY(qb__vendor_parts(&v, NULL, parts));
+    status = choose(&v, &p, options, parts);
 out:
     return status;
 }

@@ -2,7 +2,6 @@
 #include "io/vendor/tags.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,10 +30,6 @@ const char *qb__tag_text(const char *text, const char *end, const char *name, ch
 }
 
 bool qb__tag_number(const char *text, const char *end, const char *name, double *value) {
-    char words[64], *rest;
-    if (!qb__tag_text(text, end, name, words, sizeof words)) return false;
-    const double number = qb__strtod(words, &rest);
-    if (rest == words || !isfinite(number)) return false;
-    *value = number;
-    return true;
+    char words[64];
+    return qb__tag_text(text, end, name, words, sizeof words) && qb__setting_number(words, value);
 }

@@ -15,11 +15,12 @@
 #include "io/publish/paths.h"
 #include "io/text.h"
 #include "io/vendor/frame_files.h"
+#include "io/vendor/ini.h"
 #include "io/vendor/tags.h"
 #include "io/vendor/xim.h"
 
 enum { HNC_HEADER = 512, HND_HEADER = 1024, SIZE_AT = 120, PIXEL_AT = 352, ANGLE_AT = 432, MOST_SIDE = 1 << 16 };
-enum { NAME = 4096, XML_MOST = 16 << 20 };
+enum { NAME = 4096 };
 
 /* ---- .hnd and .hnc ---- */
 
@@ -83,7 +84,7 @@ static qb_status find_settings(const char *path, const char *name, char *found, 
         uint64_t bytes;
         if (snprintf(found, NAME, "%s/%s%s", folder, above[i], name) >= NAME) break;
         status = qb__file_size(found, &bytes);
-        if (status == QB_OK) status = qb__read_text(found, XML_MOST, text);
+        if (status == QB_OK) status = qb__settings_text(found, text);
     }
     qb__free(folder);
     return status == QB_NOT_FOUND ? QB_OK : status;

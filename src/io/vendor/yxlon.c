@@ -79,17 +79,31 @@ static qb_status read_lines(const char *path, const char *text, yxlon *y) {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         double *out = (double *)(void *)((char *)y + lines[i].at);
         const char *name = strstr(text, lines[i].key), *line = name;
-        char *end = NULL;
+        char words[64] = "";
         while (line && line > text && line[-1] != '\n') line--;
-        *out = line ? qb__strtod(line, &end) : NAN;
+        if (line) snprintf(words, sizeof words, "%.*s", (int)strcspn(line, "\t\n"), line);
+        *out = NAN;
         if (!line && !lines[i].needed) continue;
-        if (!line || end == line || !(*out >= lines[i].low && *out <= lines[i].high))
+        if (!qb__setting_number(words, out) || !(*out >= lines[i].low && *out <= lines[i].high))
             return qb__fail(QB_BAD_INPUT, "%s has no line with a number from %g to %g and '%s'", path, lines[i].low,
                             lines[i].high, lines[i].key);
     }
     y->pixel_u *= y->scale >= 1 ? y->scale : 1;
     y->pixel_v = y->pixel_u, y->axis = -known(y->axis), y->range = 360;
     return QB_OK;
+}
+
+/* No public reader knows what these two keys mean. */
+static void judge_orientation(const char *path, const char *text, const qb_scan_options *options, qb__notes *notes) {
+    char turned[32], flipped[32];
+    qb__tag_text(text, NULL, "DetectorOrientation", turned, sizeof turned);
+    qb__tag_text(text, NULL, "DetectorFlipDirections", flipped, sizeof flipped);
+    if ((!*turned || strcasecmp(turned, "original") == 0) && (!*flipped || strcasecmp(flipped, "none") == 0)) return;
+    if (options && (options->flip != QB_FLIP_NONE || options->rotate != QB_ROTATE_0)) return;
+    qb__note(notes,
+             "%s states DetectorOrientation '%s' and DetectorFlipDirections '%s', which are not applied: images are "
+             "read as stored; if the volume is turned or a mirror image, give --rotate or --flip" QB__CODE("row-order"),
+             path, turned, flipped);
 }
 
 static qb_status open_images(const qb__vendor *v, qb__scan_parts *parts) {
@@ -129,6 +143,7 @@ qb_status qb__yxlon_take(const char *path, const char *text, const qb_scan_optio
     for (size_t i = 0; i < (v.offset_u == 0 ? 1 : sizeof at / sizeof *at); i++)
         for (int sense = 1; sense >= -1; sense -= 2) ways[count++] = (qb__way){.sense = sense, .offset_u = at[i]};
     QB__TRY(qb__ways_choose(&v, options, ways, count, false, parts));
+    judge_orientation(path, text, options, &parts->notes);
     if (known(y.tilt[0]) != 0 || known(y.tilt[1]) != 0 || known(y.tilt[2]) != 0)
         qb__note(&parts->notes,
                  "%s states tilts of the detector, %g, %g and %g, which are ignored: give a geometry file (-g) that "

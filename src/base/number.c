@@ -62,6 +62,10 @@ bool qb__setting_number(const char *text, double *value) {
     if (end == words || !isfinite(number)) return false;
     end += strspn(end, " \t");
     if (isdigit((unsigned char)*end) || (*end && strchr(",.;:+-", *end))) return false;
+    static const char *const other[] = {"cm", "m", "um", "\xc2\xb5m", "\xb5m", "nm", "in", "inch"}; /* than mm */
+    const size_t n = strcspn(end, " \t");
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (n == strlen(other[i]) && strncmp(end, other[i], n) == 0) return false;
     *value = number;
     return true;
 }

@@ -19,7 +19,8 @@ __attribute__((format(printf, 3, 4))) int qb__print(char *text, size_t size, con
 int qb__read_numbers(const char *text, char between, int most, double *out, const char **end);
 
 /* Read the number of a scanner's settings, with a decimal point, or with a decimal comma as programs of some countries
- * write it. A unit may follow. False, and *value stays, if it is not one finite number: 1,234.5 or 3;4. */
+ * write it. A unit may follow, but no other length than mm. False, and *value stays, if it is not one finite number:
+ * 1,234.5 or 3;4. */
 bool qb__setting_number(const char *text, double *value);
 
 #endif

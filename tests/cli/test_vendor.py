@@ -187,7 +187,7 @@ def test_other_verbs_and_options_given(tmp_path):
     (nikon(Name="bugs"), "no file matches"),
     (nikon(DetectorPixelsX=97), "states images of 97 x 64 pixels"),
     (nikon(InputFolderName="../.."), "outside its own folder"),
-    (nikon(Projections=121), "121 angles for 120 views"),
+    (nikon(Projections=118), "118 angles for 120 views"),
     ("[XTekCT]\0", "not a text file of settings"),
 ])
 def test_bad_settings(tmp_path, text, words):
@@ -296,7 +296,7 @@ def test_phoenix_as_its_program_writes(tmp_path):
     pca(tmp_path, cx=50.5)
     assert qb_json("info", "part.pca", cwd=tmp_path)["views"] == 121
     shutil.copy(tmp_path / "part00001.tif", tmp_path / "part00122.tif")
-    assert "states 120 views, and 122 images" in qb("info", "part.pca", code=3, cwd=tmp_path).stderr
+    assert "120 angles for 122 views" in " ".join(qb_json("info", "part.pca", cwd=tmp_path)["problems"])
     for i in range(119, 123):
         (tmp_path / f"part00{i}.tif").unlink()
     told = qb_json("info", "part.pca", cwd=tmp_path)
@@ -306,6 +306,20 @@ def test_phoenix_as_its_program_writes(tmp_path):
         assert "not a circle" in qb("info", "part.pca", code=3, cwd=tmp_path).stderr
     pca(tmp_path, values=("1,234.5", SOD, PITCH))
     assert "FDD is '1,234.5'" in qb("info", "part.pca", code=3, cwd=tmp_path).stderr
+
+
+def test_diondo_as_found(tmp_path):
+    """A comment, names in other case, a unit."""
+    put_images(tmp_path, "Projection/b_", 65535, "--detector-offset", "-1.2,0", angles="0:-360", put=put_raw)
+    for image in (tmp_path / "Projection").iterdir():
+        image.rename(image.with_suffix(".RAW"))
+    (tmp_path / "Projection").rename(tmp_path / "projection")
+    (tmp_path / "b.xml").write_text(diondo(SourceObjectDist=f"{SOD},0 mm", ProjectionCount=118, ProjectionCountPer360deg=120).replace("<Recon>", "<Recon><!-- <ProjectionDimX>5</ProjectionDimX> -->"))
+    told = qb_json("info", "b.xml", cwd=tmp_path)
+    assert (told["sod_mm"], told["columns"]) == (SOD, COLUMNS) and "118 angles for 120 views" in " ".join(told["problems"])
+    (tmp_path / "b.xml").write_text(diondo(SourceObjectDist=f"{SOD / 10} cm"))
+    assert "<SourceObjectDist> is '12.0 cm'" in qb("info", "b.xml", code=3, cwd=tmp_path).stderr
+    assert "give ./b.xml, the settings of a scanner" in qb("info", ".", code=3, cwd=tmp_path).stderr
 
 
 def test_yxlon_states_a_turned_detector(tmp_path):

@@ -13,6 +13,7 @@
 #include "base/warning.h"
 #include "io/formats.h"
 #include "io/plain/list_order.h"
+#include "io/plain/settings_near.h"
 
 int qb__natural_compare(const char *a, const char *b) {
     while (*a && *b) {
@@ -144,6 +145,10 @@ static qb_status no_images(const char *path, const char *extensions) {
         if (entry->d_name[0] != '.' && count++ == 0) snprintf(name, sizeof name, "%.63s", entry->d_name);
     if (folder) closedir(folder);
     if (!count) return qb__fail(QB_NOT_FOUND, "the folder %s is empty", path);
+    char settings[1024];
+    if (qb__settings_near(path, settings, sizeof settings))
+        return qb__fail(QB_NOT_FOUND, "%s holds no image files (%s): give %s, the settings of a scanner", path,
+                        extensions + 1, settings);
     return qb__fail(QB_NOT_FOUND,
                     "%s holds no image files (%s): of its %zu files one is %s; convert them to TIFF, or name one file",
                     path, extensions + 1, count, name);

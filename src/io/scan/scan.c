@@ -18,6 +18,7 @@
 #include "geometry/units.h"
 #include "io/scan/axes_look.h"
 #include "io/formats.h"
+#include "io/plain/settings_near.h"
 #include "io/scan/drift.h"
 #include "io/scan/follow.h"
 #include "io/scan/name_angles.h"
@@ -113,12 +114,15 @@ static bool is_volume(const qb__scan_parts *parts) { return qb__volume_stated(st
 /* Why the scan's angles cannot be used, written to `text`; NULL: they can be used. */
 static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
     const qb__scan_parts *parts = &scan->parts;
+    char settings[1024];
     if (!parts->angles && is_volume(parts))
         snprintf(
             text, size,
             "this is a volume (the file says %s), no scan: give the scan that it was made from, or --angles if it is "
             "one",
             stated_of(parts));
+    else if (!parts->angles && qb__settings_near(scan->path, settings, sizeof settings))
+        snprintf(text, size, "the scan has no angles: give %s, which states them, or --angles", settings);
     else if (!parts->angles)
         snprintf(text, size, "the scan has no angles: give --angles");
     else if (*parts->unit_wrong)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -56,19 +57,28 @@ static bool holds_raw(const char *folder) {
     DIR *open = opendir(folder);
     for (struct dirent *entry; open && !found && (entry = readdir(open));) {
         const char *dot = strrchr(entry->d_name, '.');
-        found = dot && strcmp(dot, ".raw") == 0;
+        found = dot && strcasecmp(dot, ".raw") == 0;
     }
     if (open) closedir(open);
     return found;
+}
+
+/* The entry of `place` with that name, in upper or lower case. */
+static void find_folder(const char *place, const char *folder, char *path, size_t size) {
+    DIR *open = opendir(place);
+    snprintf(path, size, "%s/%s", place, folder);
+    for (struct dirent *entry; open && (entry = readdir(open));)
+        if (strcasecmp(entry->d_name, folder) == 0) snprintf(path, size, "%s/%s", place, entry->d_name);
+    if (open) closedir(open);
 }
 
 qb_status qb__cabinet_images(const qb__vendor *v, const char *folder, qb__scan_parts *parts) {
     char path[QB__VENDOR_NAME];
     char *place = qb__folder_of(v->path);
     if (!place) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", v->path);
-    const bool fits = (size_t)snprintf(path, sizeof path, "%s/%s", place, folder) < sizeof path;
+    find_folder(place, folder, path, sizeof path);
     qb__free(place);
-    if (!fits || !qb__is_folder(path))
+    if (!qb__is_folder(path))
         return qb__fail(QB_NOT_FOUND, "%s: its images are missing: put them into a folder %s next to it", v->path,
                         folder);
     return holds_raw(path) ? open_raw(v, path, &parts->data.source) : qb__source_open(path, NULL, &parts->data.source);

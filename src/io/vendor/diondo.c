@@ -69,12 +69,6 @@ qb_status qb__diondo_take(const char *path, const char *text, const qb_scan_opti
                     .rows = (size_t)d.rows,
                     .columns = (size_t)d.columns};
     QB__TRY(qb__cabinet_images(&v, "Projection", parts));
-    v.views = parts->data.source->shape[0];
-    if (v.views != (size_t)d.views && v.views != (size_t)d.views + 1) { /* the last view may repeat the first */
-        status = qb__fail(QB_BAD_INPUT, "%s states %g views, and %s holds %zu", path, d.views, parts->data.source->path,
-                          v.views);
-        goto out;
-    }
     QB__TRY(qb__vendor_parts(&v, NULL, parts));
     const double axis = d.axis >= -1e6 ? d.axis : 0, pixels = axis * d.pixel_u, times = d.sdd / d.sod;
     const double at[] = {0, pixels, -pixels, axis, -axis, pixels * times, -pixels * times};

@@ -70,13 +70,24 @@ static qb_status numbers(const nsi *n, const char *section, const char *tag, siz
     return QB_OK;
 }
 
-static qb_status answer(const nsi *n, const char *section, const char *tag, bool *out) {
+/* Files without the two flips are of images that need none. */
+static qb_status answer(const nsi *n, const char *section, const char *tag, bool needed, bool *out) {
     char word[16];
     text_of(n, section, tag, word, sizeof word);
-    *out = strcasecmp(word, "true") == 0;
-    if (*out || strcasecmp(word, "false") == 0) return QB_OK;
+    *out = strcasecmp(word, "true") == 0 || strcmp(word, "1") == 0;
+    if (*out || strcasecmp(word, "false") == 0 || strcmp(word, "0") == 0 || (!needed && !*word)) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s: <%s> of <%s> is '%s', which should be True or False", n->path, tag, section,
                     word);
+}
+
+/* The step between views, or else the range of all of them. */
+static qb_status read_step(nsi *n) {
+    char word[8];
+    text_of(n, "Object Radiograph", "angleStep", word, sizeof word);
+    if (*word) return numbers(n, "Object Radiograph", "angleStep", 1, &n->step);
+    const qb_status status = numbers(n, "CT Project Configuration", "Rotation range", 1, &n->step);
+    n->step /= n->views;
+    return status;
 }
 
 static qb_status read_settings(nsi *n) {
@@ -88,13 +99,13 @@ static qb_status read_settings(nsi *n) {
     QB__TRY(numbers(n, "Result", "axis", 3, n->axis));
     QB__TRY(numbers(n, "Object Radiograph", "pitch", 2, n->pitch));
     QB__TRY(numbers(n, "Object Radiograph", "number", 1, &n->views));
-    QB__TRY(numbers(n, "Object Radiograph", "angleStep", 1, &n->step));
+    QB__TRY(read_step(n));
     QB__TRY(numbers(n, "Detector", "width pixels", 1, &n->columns));
     QB__TRY(numbers(n, "Detector", "height pixels", 1, &n->rows));
     QB__TRY(numbers(n, "Correction", "rotate", 1, &n->rotate));
-    QB__TRY(answer(n, "Correction", "flipH", &n->flip_u));
-    QB__TRY(answer(n, "Correction", "flipV", &n->flip_v));
-    QB__TRY(answer(n, "Processed", "clockwise", &n->clockwise));
+    QB__TRY(answer(n, "Correction", "flipH", false, &n->flip_u));
+    QB__TRY(answer(n, "Correction", "flipV", false, &n->flip_v));
+    QB__TRY(answer(n, "Processed", "clockwise", true, &n->clockwise));
     if (n->views < 1 || n->views > 1e7 || n->columns < 1 || n->columns > 1e6 || n->rows < 1 || n->rows > 1e6 ||
         !(n->pitch[0] > 0) || !(n->pitch[1] > 0) || fmod(n->rotate, 90) != 0 || !(fabs(n->step) <= 360))
         status = qb__fail(QB_BAD_INPUT,

@@ -2,8 +2,7 @@
 /* Scans of GE's (Waygate's) phoenix: NAME.pca, and next to it images NAME_0001.tif or NAME00001.tif, which are already
  * corrected with flats and darks. FreeRay is the count of open beam; without it, flats or --air give it.
  *
- * A scan that was stopped has fewer images than NumberImages, and one that ends where it began has one more. cx and cy
- * are the pixel that the principal ray meets, counted from 0. CalibValue moves the axis, by a number of pixels whose
+ * cx and cy are the pixel that the principal ray meets, counted from 0. CalibValue moves the axis, by a number of pixels whose
  * sign no public reader knows: opposite rays show it, and the sense of rotation (ways.c). */
 #include <math.h>
 #include <stddef.h>
@@ -11,7 +10,6 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "base/warning.h"
 #include "io/publish/paths.h"
 #include "io/vendor/ways.h"
 
@@ -62,20 +60,6 @@ static qb_status open_images(const qb__ini *ini, qb__scan_parts *parts) {
     return status;
 }
 
-static qb_status check_views(const qb__ini *ini, const phoenix *p, size_t views, qb__notes *notes) {
-    const size_t stated = (size_t)p->views;
-    if (views > stated + 1)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s states %zu views, and %zu images have its name: keep only the images of this scan",
-                        ini->path, stated, views);
-    if (views < stated)
-        qb__note(
-            notes,
-            "%s states %zu views, and %zu images are there: they are taken as the first ones" QB__CODE("scan-stopped"),
-            ini->path, stated, views);
-    return QB_OK;
-}
-
 static qb_status choose(const qb__vendor *v, const phoenix *p, const qb_scan_options *options, qb__scan_parts *parts) {
     const double axis = known(p->calibrated) * v->pixel_u, at[] = {v->offset_u, v->offset_u - axis, v->offset_u + axis};
     qb__way ways[6];
@@ -92,10 +76,9 @@ static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, q
     QB__TRY(check_path(ini, &p));
     QB__TRY(open_images(ini, parts));
     const size_t *n = parts->data.source->shape;
-    QB__TRY(check_views(ini, &p, n[0], &parts->notes));
     qb__vendor v = {.format = "phoenix",
                     .path = ini->path,
-                    .views = n[0],
+                    .views = (size_t)p.views,
                     .step = -(isnan(p.sector) ? 360 : p.sector) / floor(p.views),
                     .sod = p.sod,
                     .sdd = p.sdd,

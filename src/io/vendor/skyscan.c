@@ -87,18 +87,18 @@ static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, q
     const double pitch = 1e-3 * s.image_pixel * s.sdd / s.sod;
     /* row r from above is line rows - 1 - r */
     const double axis_row = isnan(s.line) ? 0.5 * (s.rows - 1) : s.rows - 1 - s.line;
-    const qb__vendor v = {.format = "SkyScan",
-                          .path = ini->path,
-                          .views = (size_t)s.views,
-                          .step = sense(ini) * s.step,
-                          .sod = s.sod,
-                          .sdd = s.sdd,
-                          .pixel_u = pitch,
-                          .offset_v = (0.5 * (s.rows - 1) - axis_row) * pitch,
-                          .tilt = isnan(s.roll) ? 0 : s.roll,
-                          .white = ldexp(1, isnan(s.depth) ? 16 : (int)s.depth) - 1,
-                          .rows = (size_t)s.rows,
-                          .columns = isnan(s.columns) ? 0 : (size_t)s.columns};
+    qb__vendor v = {.format = "SkyScan",
+                    .path = ini->path,
+                    .views = (size_t)s.views,
+                    .step = sense(ini) * s.step,
+                    .sod = s.sod,
+                    .sdd = s.sdd,
+                    .pixel_u = pitch,
+                    .offset_v = (0.5 * (s.rows - 1) - axis_row) * pitch,
+                    .tilt = isnan(s.roll) ? 0 : s.roll,
+                    .white = ldexp(1, isnan(s.depth) ? 16 : (int)s.depth) - 1,
+                    .rows = (size_t)s.rows,
+                    .columns = isnan(s.columns) ? 0 : (size_t)s.columns};
     QB__TRY(qb__vendor_parts(&v, pattern, parts));
     judge(ini, &s, &parts->notes);
 out:

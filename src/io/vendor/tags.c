@@ -16,6 +16,10 @@ static bool is_named(const char *at, const char *name) {
 const char *qb__tag_text(const char *text, const char *end, const char *name, char *value, size_t size) {
     value[0] = 0;
     for (const char *at = strchr(text, '<'); at && (!end || at < end); at = strchr(at + 1, '<')) {
+        if (strncmp(at, "<!--", 4) == 0) {
+            at = strstr(at, "-->");
+            if (!at) return NULL;
+        }
         if (!is_named(at + 1, name)) continue;
         const char *from = at + strcspn(at, ">");
         if (!*from || from[-1] == '/') continue;

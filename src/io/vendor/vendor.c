@@ -126,12 +126,23 @@ static qb_status add_fields(const qb__vendor *v, qb__scan_parts *parts) {
     return status;
 }
 
-qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_parts *parts) {
+/* A scan that was stopped has fewer images, and one that ends where it began may have one more: the step stays. */
+static void count_views(qb__vendor *v, size_t images, qb__notes *notes) {
+    if (images < v->views)
+        qb__note(
+            notes,
+            "%s states %zu views, and %zu images are there: they are taken as the first ones" QB__CODE("scan-stopped"),
+            v->path, v->views, images);
+    if (images <= v->views + 1) v->views = images;
+}
+
+qb_status qb__vendor_parts(qb__vendor *v, const char *pattern, qb__scan_parts *parts) {
     qb_status status;
     if (pattern) QB__TRY(qb__source_open(pattern, NULL, &parts->data.source));
     qb__source *source = parts->data.source;
     parts->data.count = source->shape[0];
     QB__TRY(check_size(v, source));
+    count_views(v, source->shape[0], &parts->notes);
     source->beam = QB_BEAM_CONE;
     QB__TRY(qb__alloc(v->views, sizeof *parts->angles, &parts->angles));
     parts->format = v->format;

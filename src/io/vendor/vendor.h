@@ -25,8 +25,9 @@ typedef struct qb__vendor {
 } qb__vendor;
 
 /* Opens the images of `pattern` (qb__list_images in io/formats.h) and fills the parts from `v`. `pattern` NULL: the
- * images are already open. QB_BAD_INPUT with both sizes if the images have another size than stated. */
-qb_status qb__vendor_parts(const qb__vendor *v, const char *pattern, qb__scan_parts *parts);
+ * images are already open. v->views becomes the number of images if the scan was stopped, or repeats its first view.
+ * QB_BAD_INPUT with both sizes if the images have another size than stated. */
+qb_status qb__vendor_parts(qb__vendor *v, const char *pattern, qb__scan_parts *parts);
 /* Makes the pattern PREFIX%d.tif of the images whose names begin with `prefix`, relative to the folder of the settings.
  * QB_BAD_INPUT if they would be outside of it, or if the prefix contains wildcards. `path` needs QB__VENDOR_NAME
  * bytes. */

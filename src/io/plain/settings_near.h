@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_SETTINGS_NEAR_H
+#define QB_IO_SETTINGS_NEAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The settings file of a scanner in the folder of some images, or else in the folder above: its name states their
+ * angles and geometry. False if there is none, or if there are several. */
+bool qb__settings_near(const char *path, char *found, size_t size);
+
+#endif

@@ -5,23 +5,37 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/sort.h"
 #include "base/status.h"
 
-enum { SAMPLE = 2048, LEAST = 2 /* frames from which on one value may be left out: of two the brighter one */ };
+enum {
+    PIECE = 1 << 16 /* pixels of a task */,
+    SAMPLE = 2048,
+    LEAST = 2 /* frames from which on one value may be left out: of two the brighter one */
+};
 static const double far = 8; /* standard deviations: noise does not reach that in a billion pixels */
 
-qb_status qb__field_mean_begin(qb__field_mean *m, size_t pixels, size_t frames, qb_dtype dtype, bool robust) {
+static qb_status clear_piece(void *context, size_t piece, size_t worker) {
+    const qb__field_mean *m = context;
+    const size_t end = qb__smaller(m->pixels, (piece + 1) * PIECE);
+    (void)worker;
+    for (size_t i = piece * PIECE; i < end; i++) {
+        if (m->high) m->high[i] = -INFINITY;
+        if (m->low) m->low[i] = INFINITY;
+    }
+    return QB_OK;
+}
+
+qb_status qb__field_mean_begin(qb__field_mean *m, size_t pixels, size_t frames, qb_dtype dtype, bool robust,
+                               size_t threads) {
     qb_status status;
-    *m = (qb__field_mean){.pixels = pixels, .frames = frames, .top = qb__dtype_top(dtype)};
+    *m = (qb__field_mean){.pixels = pixels, .frames = frames, .threads = threads, .top = qb__dtype_top(dtype)};
     const bool few = !robust || frames < LEAST;
     QB__TRY(qb__alloc(pixels, sizeof *m->sum, &m->sum));
     if (!few || isfinite(m->top)) QB__TRY(qb__alloc(pixels, sizeof *m->high, &m->high));
     if (!few) QB__TRY(qb__alloc(pixels, sizeof *m->low, &m->low));
-    for (size_t i = 0; i < pixels; i++) {
-        if (m->high) m->high[i] = -INFINITY;
-        if (m->low) m->low[i] = INFINITY;
-    }
+    if (m->high) status = qb__share(threads, qb__ceil_div(pixels, PIECE), clear_piece, m);
 out:
     return status;
 }
@@ -34,10 +48,12 @@ void qb__field_mean_end(qb__field_mean *m) {
 }
 
 void qb__field_mean_add(qb__field_mean *m, size_t first, size_t count, const float *values) {
-    /* in double: the sum of many large counts is exact */
-    for (size_t i = 0; i < count; i++) m->sum[first + i] += values[i];
-    for (size_t i = 0; m->high && i < count; i++) m->high[first + i] = fmaxf(m->high[first + i], values[i]);
-    for (size_t i = 0; m->low && i < count; i++) m->low[first + i] = fminf(m->low[first + i], values[i]);
+    double *sum = m->sum + first; /* in double: the sum of many large counts is exact */
+    float *high = m->high ? m->high + first : NULL, *low = m->low ? m->low + first : NULL;
+    for (size_t i = 0; i < count; i++) sum[i] += values[i];
+    /* NaN changes neither; fmaxf() and fminf() would be calls */
+    for (size_t i = 0; high && i < count; i++) high[i] = values[i] > high[i] ? values[i] : high[i];
+    for (size_t i = 0; low && i < count; i++) low[i] = values[i] < low[i] ? values[i] : low[i];
 }
 
 /* Usual distance of the largest from the smallest of so many values, in standard deviations. */
@@ -66,7 +82,7 @@ static noise noise_of(const qb__field_mean *m) {
 
 /* Noise of counts grows with the root of the count; two steps of an integer are never an outlier. */
 static double limit_of(const qb__field_mean *m, const noise *n, double rest) {
-    const double brighter = n->level > 0 ? fmax(1, rest / n->level) : 1;
+    const double brighter = n->level > 0 && rest > n->level ? rest / n->level : 1;
     return far * n->sigma * sqrt(brighter) + (isfinite(m->top) ? 2 : 1e-5 * fabs(rest));
 }
 
@@ -103,16 +119,41 @@ static void find_differences(const qb__field_mean *m, double level, double diffe
     differ[1] = share[good - 1 - good / 20];
 }
 
-void qb__field_mean_take(const qb__field_mean *m, float *mean, qb__field_found *found) {
-    const noise n = m->low ? noise_of(m) : (noise){0, 0};
-    *found = (qb__field_found){.noise = m->low && isfinite(n.sigma) ? n.sigma : 0};
-    if (m->low) find_differences(m, n.level, found->differ);
-    for (size_t i = 0; i < m->pixels; i++) {
+typedef struct taking {
+    const qb__field_mean *m;
+    noise noise;
+    float *mean;
+    qb__field_found *found; /* [piece] counts */
+} taking;
+
+static qb_status take_piece(void *context, size_t piece, size_t worker) {
+    const taking *t = context;
+    const qb__field_mean *m = t->m;
+    const size_t end = qb__smaller(m->pixels, (piece + 1) * PIECE);
+    qb__field_found *found = &t->found[piece];
+    (void)worker;
+    for (size_t i = piece * PIECE; i < end; i++) {
         bool out, high_out;
-        mean[i] = (float)mean_at(m, &n, i, &out, &high_out);
+        t->mean[i] = (float)mean_at(m, &t->noise, i, &out, &high_out);
         found->left_out += out;
         if (!m->high || high_out || !(m->high[i] >= m->top)) continue;
         found->saturated++;
-        mean[i] = NAN;
+        t->mean[i] = NAN;
     }
+    return QB_OK;
+}
+
+qb_status qb__field_mean_take(const qb__field_mean *m, float *mean, qb__field_found *found) {
+    const size_t pieces = qb__ceil_div(m->pixels, PIECE);
+    taking t = {.m = m, .noise = m->low ? noise_of(m) : (noise){0, 0}, .mean = mean};
+    *found = (qb__field_found){.noise = m->low && isfinite(t.noise.sigma) ? t.noise.sigma : 0};
+    if (m->low) find_differences(m, t.noise.level, found->differ);
+    qb_status status = qb__alloc(pieces, sizeof *t.found, &t.found);
+    if (status == QB_OK) status = qb__share(m->threads, pieces, take_piece, &t);
+    for (size_t i = 0; status == QB_OK && i < pieces; i++) {
+        found->left_out += t.found[i].left_out;
+        found->saturated += t.found[i].saturated;
+    }
+    qb__free(t.found);
+    return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/scan.h"
@@ -28,7 +29,7 @@ typedef struct place_look {
     size_t columns, first; /* columns that are compared, from the first one on */
     size_t row[ROWS], rows;
     char *raw;
-    float *line, *pattern, *flat; /* [columns], [row][columns], [columns] */
+    float *line, *pattern; /* [columns], [row][columns] */
 } place_look;
 
 static float less_dark(const qb_scan *scan, float value, size_t at) {
@@ -76,37 +77,56 @@ static bool flat_row(const place_look *l, const place *p, size_t row, float *lin
     return true;
 }
 
-static double correlation(place_look *l, place *p) {
+static double correlation(const place_look *l, place *p) {
     double both = 0, own = 0, other = 0;
+    float line[MOST_COLUMNS], flat[MOST_COLUMNS];
     p->pixels = 0;
     for (size_t r = 0; r < l->rows; r++) {
         const float *pattern = l->pattern + r * l->columns;
-        if (!flat_row(l, p, l->row[r], l->line)) continue;
-        memset(l->flat, 0, l->columns * sizeof *l->flat);
-        sharpen(l->line, l->columns, l->flat, 1);
+        if (!flat_row(l, p, l->row[r], line)) continue;
+        memset(flat, 0, l->columns * sizeof *flat);
+        sharpen(line, l->columns, flat, 1);
         for (size_t i = NEAR; i + NEAR < l->columns; i++) {
-            if (l->flat[i] == 0 || pattern[i] == 0) continue;
-            both += (double)pattern[i] * (double)l->flat[i];
+            if (flat[i] == 0 || pattern[i] == 0) continue;
+            both += (double)pattern[i] * (double)flat[i];
             own += (double)pattern[i] * (double)pattern[i];
-            other += (double)l->flat[i] * (double)l->flat[i];
+            other += (double)flat[i] * (double)flat[i];
             p->pixels++;
         }
     }
     return own > 0 && other > 0 ? both / sqrt(own * other) : 0;
 }
 
-static void find_best(place_look *l, place *best) {
-    *best = (place){.fits = -1};
+typedef struct trials {
+    const place_look *look;
+    place *place;
+} trials;
+
+static qb_status try_place(void *context, size_t trial, size_t worker) {
+    const trials *t = context;
+    (void)worker;
+    t->place[trial].fits = correlation(t->look, &t->place[trial]);
+    return QB_OK;
+}
+
+/* The first one of the best places. */
+static qb_status find_best(const place_look *l, place *best) {
+    enum { SIDE = 2 * FAR + 1 };
+    place places[SIDE * SIDE + 3];
+    size_t count = 0;
     for (int flip = 0; flip < 4; flip++) {
-        place p = {.up = flip & 1, .over = flip & 2};
         const int far = flip ? 0 : FAR;
-        for (p.down = -far; p.down <= far; p.down++)
-            for (p.right = -far; p.right <= far; p.right++) {
-                if (!flip && !p.down && !p.right) continue;
-                p.fits = correlation(l, &p);
-                if (p.fits > best->fits) *best = p;
-            }
+        for (int down = -far; down <= far; down++)
+            for (int right = -far; right <= far; right++)
+                if (flip || down || right)
+                    places[count++] = (place){.up = flip & 1, .over = flip & 2, .down = down, .right = right};
     }
+    trials t = {l, places};
+    const qb_status status = qb__share(l->scan->parts.data.source->threads, count, try_place, &t);
+    *best = (place){.fits = -1};
+    for (size_t i = 0; i < count; i++)
+        if (places[i].fits > best->fits) *best = places[i];
+    return status;
 }
 
 static void tell(qb_scan *scan, const place *p, double now, const char *which) {
@@ -141,11 +161,12 @@ static const double IN_PLACE = 0.15;
 static qb_status judge(place_look *l, size_t first, size_t end, const char *which, bool *told, double *in_place) {
     const double FITS = 0.3, TIMES = 3, CHANCE = 10; /* times the random correlation of so many pixels */
     place best, same = {0};
-    const qb_status status = add_views(l, first, end);
+    qb_status status = add_views(l, first, end);
     if (status != QB_OK) return status;
     const double now = *in_place = correlation(l, &same);
     if (now > FITS) return QB_OK; /* most scans fit in place, so the other positions need not be tried */
-    find_best(l, &best);
+    status = find_best(l, &best);
+    if (status != QB_OK) return status;
     *told = best.fits > fmax(FITS, CHANCE / sqrt((double)best.pixels)) && now < IN_PLACE && best.fits > TIMES * now;
     if (*told) tell(l->scan, &best, now, which);
     return QB_OK;
@@ -165,7 +186,6 @@ qb_status qb__scan_look_at_flats_place(qb_scan *scan) {
     QB__TRY(qb__alloc(info->columns, qb_dtype_size(info->dtype), &l.raw));
     QB__TRY(qb__alloc(l.columns, sizeof *l.line, &l.line));
     QB__TRY(qb__alloc(l.rows * l.columns, sizeof *l.pattern, &l.pattern));
-    QB__TRY(qb__alloc(l.columns, sizeof *l.flat, &l.flat));
     QB__TRY(judge(&l, 0, info->views, "the views", &told, &all));
     if (told || all < IN_PLACE || info->views < 2 * VIEWS) goto out;
     QB__TRY(judge(&l, half, info->views, "the later half of the views", &told, &part));
@@ -174,6 +194,5 @@ out:
     qb__free(l.raw);
     qb__free(l.line);
     qb__free(l.pattern);
-    qb__free(l.flat);
     return status;
 }

@@ -45,7 +45,8 @@ qb_status qb__frames_mean(const qb__frames *taken, bool lines, qb_field_average 
     qb__field_mean m = {0};
     qb_status status;
     QB__TRY(qb__alloc(image, qb_dtype_size(source->dtype), &raw));
-    QB__TRY(qb__field_mean_begin(&m, pixels, taken->count * parts, source->dtype, how != QB_AVERAGE_MEAN));
+    QB__TRY(
+        qb__field_mean_begin(&m, pixels, taken->count * parts, source->dtype, how != QB_AVERAGE_MEAN, source->threads));
     if (qb__counts_may_wrap(source->dtype)) QB__TRY(qb__alloc(qb__ceil_div(pixels, PIECE), sizeof *least, &least));
     for (size_t f = 0; f < taken->count; f++) {
         const qb__region region = {f, 1, 1, 0, source->shape[1]};
@@ -56,7 +57,7 @@ qb_status qb__frames_mean(const qb__frames *taken, bool lines, qb_field_average 
             QB__TRY(qb__share(source->threads, qb__ceil_div(pixels, PIECE), add_piece, &a));
         }
     }
-    qb__field_mean_take(&m, mean, found);
+    QB__TRY(qb__field_mean_take(&m, mean, found));
     if (how == QB_AVERAGE_MEDIAN) QB__TRY(qb__frames_median(taken, lines, env, mean, found));
     for (size_t i = 0; least && i < qb__ceil_div(pixels, PIECE); i++) *lowest = fminf(*lowest, least[i]);
 out:

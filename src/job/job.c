@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
+#include "io/geometry/geometry_file.h"
 #include "io/scan/scan.h"
 #include "job/content.h"
 #include "quickbeam/version.h"
@@ -195,7 +196,7 @@ static char *input_name(const qb_job *job, const char *input) {
     return file ? qb__absolute(input) : qb__strdup(input);
 }
 
-qb_status qb__provenance(qb_job *job, const char *command, const char *input, char **text) {
+qb_status qb__provenance(qb_job *job, const char *command, const char *input, const qb_geometry *views, char **text) {
     *text = NULL;
     qb_status status = print_json(job->report, &job->report_text);
     if (status != QB_OK) return status;
@@ -214,5 +215,6 @@ qb_status qb__provenance(qb_job *job, const char *command, const char *input, ch
     qb__free(name);
     cJSON_AddItemToObject(root, "plan", plan);
     qb__job_add_warnings(job, root);
+    if (views) qb__geometry_keep(views, root);
     return qb__json_text(root, "the provenance", text);
 }

@@ -20,12 +20,12 @@ typedef struct qb__decision {
     qb_stack stack; /* shape, voxels and quantity of the output; the frame sets dtype and scale */
     /* attenuation of water in the volume's units, to write Hounsfield units; 0: no Hounsfield units */
     double hu;
-    const qb__mask *mask; /* masked voxels (--outside, --circle); owned by the plan */
-    bool of_views;        /* the output's images are projections; else they are slices */
-    const char *sidecar;  /* a file that end() writes; NULL = none */
-    size_t row0, row1;    /* detector rows that are prepared: row0 <= row < row1 */
-    size_t row_step;      /* prepare every row_step-th row; 0 = 1 */
-    bool keep_lost;       /* unmeasured values of prepared rows stay NaN; else they are interpolated */
+    const qb__mask *mask;        /* masked voxels (--outside, --circle); owned by the plan */
+    const qb_geometry *of_views; /* geometry of the projections that are written; NULL: slices are written */
+    const char *sidecar;         /* a file that end() writes; NULL = none */
+    size_t row0, row1;           /* detector rows that are prepared: row0 <= row < row1 */
+    size_t row_step;             /* prepare every row_step-th row; 0 = 1 */
+    bool keep_lost;              /* unmeasured values of prepared rows stay NaN; else they are interpolated */
     /* how rows are continued where their ends were not measured (--pad), for methods that filter */
     qb_pad pad;
     bool slices_are_rows; /* slice i sees detector row row0 + i * row_step and no other */

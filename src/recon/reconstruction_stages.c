@@ -36,7 +36,7 @@ static void weigh(const qb__chunks *chunks, qb__stage *stages, int count) {
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages) {
     qb__reconstruction *r = c->r;
     const qb__chunks *list = &c->chunks;
-    const bool of_views = r->decision.of_views, pieces = list->count > cut->slabs && !of_views;
+    const bool of_views = r->decision.of_views != NULL, pieces = list->count > cut->slabs && !of_views;
     const size_t chunks = of_views ? cut->blocks : list->count, images = of_views ? cut->views : list->most;
     const size_t last = of_views ? c->offer.space.views - (cut->blocks - 1) * cut->views
                         : pieces || (cut->grid && cut->grid->columns > 1) ? images

@@ -60,6 +60,19 @@ static cJSON *options_of(const qb__simulation *s, char *text, size_t size) {
     return list;
 }
 
+/* What a scanner would state: the offset, but not the misalignments, which --geometry-out has. */
+static void keep_geometry(const qb__simulation *s, cJSON *provenance) {
+    const qb_simulate_options *o = s->options;
+    const qb_detector detector = {.rows = s->rows, .columns = s->columns, .pixel_u = s->pixel, .pixel_v = s->pixel_v};
+    qb__kept_circle circle = {.sod = o->sod, .sdd = o->sdd, .offset = {NAN, NAN}};
+    if (s->from_file || o->radius > 0) {
+        qb__geometry_keep(&s->geometry, provenance);
+        return;
+    }
+    if (o->offset) qb_detector_offset_parse(o->offset, s->pixel, s->pixel_v, &circle.offset[0], &circle.offset[1]);
+    qb__circle_keep(&circle, &detector, s->views, s->angles, provenance);
+}
+
 static qb_status provenance_of(const qb__simulation *s, char **text) {
     qb__json_forget();
     char command[5 * PATH_MAX];
@@ -77,6 +90,7 @@ static qb_status provenance_of(const qb__simulation *s, char **text) {
         cJSON_AddNumberToObject(geometry, "sod", s->options->sod);
         cJSON_AddNumberToObject(geometry, "sdd", s->options->sdd);
     }
+    if (s->geometry.beam == QB_BEAM_CONE) keep_geometry(s, root);
     cJSON_AddNumberToObject(root, "views", (double)s->views);
     if (s->options->photons > 0) cJSON_AddNumberToObject(root, "photons_per_count", 1 / s->detector.gain);
     return qb__json_text(root, "the provenance", text);

@@ -57,7 +57,6 @@ def test_refusals(tmp_path):
     fails(2, "center", scan, "--sod", "600", "--sdd", "400", says=["0 < --sod < --sdd", "600"])
     full = scan_of(tmp_path / "f.h5", 3, "--geometry-out", tmp_path / "g.json", detector="64,8", views=60)
     fails(2, "fdk", full, "-g", tmp_path / "g.json", "--detector-offset", "auto", "-o", tmp_path / "v.npy", says=["states the offset of the detector", "leave"])
-    fails(2, "fdk", full, *CIRCLE, "--center", "auto", "-o", tmp_path / "v.npy", says=["--detector-offset auto"])
     fails(2, "fdk", full, *CIRCLE, "--detector-offset", "automatic", "-o", tmp_path / "v.npy", says=["automatic"])
     assert not (tmp_path / "v.npy").exists()
 
@@ -255,3 +254,17 @@ def test_geometries_that_are_no_circle(tmp_path):
         view["detector"] = [-18.9, 200, -2.1 + i]  # no circle
         view["u"], view["v"] = [0.6, 0, 0], [0, 0, 0.6]
     assert "of 180 degrees" in run(lines[:9], arc, "--iterations", 1)
+
+
+@pytest.mark.parametrize("verb", [("fdk",), ("cgls", "--iterations", 1), ("mbir", "--equits", 1)])
+def test_center_says_the_same_in_columns(tmp_path, verb):
+    scan, a, b = scan_of(tmp_path / "s.h5", 4, detector="48,4", views=60), tmp_path / "a.npy", tmp_path / "b.npy"
+    for center, offset in ((19.5, "4px,0px"), ("auto", "auto"), ("middle", "0px,0px")):
+        qb(verb[0], scan, *verb[1:], "--center", center, "-o", a)
+        qb(verb[0], scan, *verb[1:], "--detector-offset", offset, "-o", b)
+        assert (np.load(a) == np.load(b)).all(), center
+    fails(2, verb[0], scan, "--center", 19.5, "--detector-offset", "4px,0px", "-o", a, says="both say where the axis falls")
+    if verb == ("fdk",):
+        qb("fdk", scan, "--sweep", "center=19.5,25", "-o", tmp_path / "sweep")
+        assert len(list((tmp_path / "sweep").glob("*.tif"))) == 2
+    fails(2, verb[0], scan, "--center", "mass", "-o", a, says="a column, auto, middle or stated")

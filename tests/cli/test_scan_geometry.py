@@ -67,25 +67,46 @@ def test_angles_that_do_not_fit_are_told(folder, change, apart):
         assert float(found[1]) == pytest.approx(apart, rel=0.01) and f"a step is {STEP:g}" in said
 
 
-@pytest.mark.parametrize("kind", ["h5", "npy"])
-def test_a_cone_scan_s_distances_are_shown(tmp_path, kind):
-    """What our own file remembers: the words that qb info prints make the geometry that the scan was made with."""
-    scan = f"s.{kind}"
+@pytest.mark.parametrize("kind", ["h5", "npy", "zarr", "mha"])
+def test_a_file_of_ours_keeps_the_geometry(tmp_path, kind):
+    """What a scanner would state goes with the images, into a converted file, too: fdk needs no option."""
+    scan, other = f"s.{kind}", f"t.{kind}"
     make = ["simulate", "disc", "--geometry", "cone", *CIRCLE, "--pixel-size", "1.6", "--detector", "24,8", "--views", VIEWS, "-o", scan]
-    qb(*make, "--center-offset", "-1.5", "--geometry-out", "g.json", cwd=tmp_path)
+    qb(*make, "--detector-offset", "2.4,0", "--geometry-out", "g.json", cwd=tmp_path)
     told = qb("info", scan, cwd=tmp_path).stdout
-    assert "500 mm from the axis, 800 mm from the detector" in told and "300 mm behind the axis, magnified 1.6 times" in told
-    words = re.search(r"as it was made: (.*)", told).group(1).split()
-    assert words == [*CIRCLE, "--detector-offset", "2.4,0"]
+    assert "500 mm from the axis, 800 mm from the detector" in told and "300 mm behind the axis, magnified 1.6 times, its middle at 2.4,0 mm" in told
     found = qb_json("info", scan, cwd=tmp_path)
     assert (found["sod_mm"], found["sdd_mm"], found["magnification"], found["detector_offset_mm"]) == (500, 800, 1.6, [2.4, 0])
-    qb("fdk", scan, *words, "-o", "a.npy", cwd=tmp_path)
-    qb("fdk", scan, "-g", "g.json", "-o", "b.npy", cwd=tmp_path)
-    assert np.array_equal(np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy"))
-    qb(*make, "--tilt", "0.2,0,0", cwd=tmp_path)  # its words alone would not make it
-    told, found = qb("info", scan, cwd=tmp_path).stdout, qb_json("info", scan, cwd=tmp_path)
-    assert "800 mm from the detector, as it was made: with faults" in told and "--sod" not in told
-    assert found["sdd_mm"] == 800 and "detector_offset_mm" not in found
+    qb("convert", scan, "-o", other, cwd=tmp_path)
+    qb("convert", scan, "--crop", "2:22", "-o", f"cropped.{kind}", cwd=tmp_path)
+    volume = {}
+    for name, how in {"stated": [scan], "file": [scan, "-g", "g.json"], "converted": [other], "cropped": [f"cropped.{kind}", "--size", "24,24,8"],
+                      "cropping": [scan, "--crop", "2:22", "--size", "24,24,8"]}.items():
+        qb("fdk", *how, "-o", "v.npy", cwd=tmp_path)
+        volume[name] = np.load(tmp_path / "v.npy")
+    for a, b in (("stated", "file"), ("stated", "converted"), ("cropped", "cropping")):
+        assert np.linalg.norm(volume[a] - volume[b]) < 1e-6 * np.linalg.norm(volume[a]), (a, b)
+    qb(*make, "--tilt", "0.2,0,0", "--center-offset", "1.5", cwd=tmp_path)  # no scanner would state these faults
+    assert kind == "mha" or "detector_offset_mm" not in qb_json("info", scan, cwd=tmp_path)  # MetaImage has its Offset
+
+
+def test_a_geometry_of_views_goes_with_the_images(tmp_path):
+    """A circle that wobbles, by simulate, project and convert; and not with views that were taken away since."""
+    qb("simulate", "foam", "-g", "cone", *CIRCLE, "--pixel-size", "1.6", "--detector", "24,8", "--views", VIEWS, "--jitter", "1,1,2,0", "-o", "j.npy", "--geometry-out", "g.json", cwd=tmp_path)
+    qb("simulate", "foam", "-g", "g.json", "-o", "s.h5", "--truth", "t.npy", cwd=tmp_path)
+    qb("convert", "s.h5", "--views", "::2", "-o", "half.h5", cwd=tmp_path)
+    qb("project", "t.npy", "-g", "g.json", "-o", "p.h5", cwd=tmp_path)
+    for name, same in (("s.h5", ["s.h5", "-g", "g.json"]), ("half.h5", ["s.h5", "-g", "g.json", "--views", "::2"]), ("p.h5", ["p.h5", "-g", "g.json"])):
+        qb("fdk", name, "-o", "a.npy", cwd=tmp_path)
+        qb("fdk", *same, "-o", "b.npy", cwd=tmp_path)
+        a, b = np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy")
+        assert np.linalg.norm(a - b) < 1e-6 * np.linalg.norm(b), name
+    with h5py.File(tmp_path / "p.h5", "a") as f:
+        lines = f["/exchange/data"][:40]
+        del f["/exchange/data"]
+        f["/exchange/data"] = lines
+    assert "has the geometry of 48 views of 8 x 24 pixels, it holds 40 of 8 x 24: the geometry is not used" in " ".join(
+        qb_json("info", "p.h5", "--angles", "0:300", cwd=tmp_path)["problems"])
 
 
 def test_distances_that_a_file_lacks_are_not_made_up(folder):
@@ -96,7 +117,9 @@ def test_distances_that_a_file_lacks_are_not_made_up(folder):
             del f["/process/quickbeam/provenance"]
             if text is not None:
                 f["/process/quickbeam/provenance"] = text
-        assert "source      the file does not say where" in qb("info", "s.h5", cwd=folder).stdout
+        told = qb("info", "s.h5", cwd=folder).stdout
+        assert "source      the file does not say where" in told
+        assert ("the geometry in its provenance" in told) == (text is not None and len(text) > 1)
         assert "sod_mm" not in qb_json("info", "s.h5", cwd=folder)
         assert "the file does not say where" not in qb("info", "s.h5", *CIRCLE, cwd=folder).stdout
         if text is None:

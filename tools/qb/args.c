@@ -64,11 +64,7 @@ static const char *remedy_of(const verb *of, const char *flag) {
     static const struct {
         qb_status (*of)(cli *c);
         const char *flag, *remedy;
-    } rows[] = {
-        {cmd_iterative, "slices", "give --size NX,NY,N and --offset 0,0,Z for N slices around Z mm"},
-        {cmd_fdk, "center",
-         "give --detector-offset auto, or U,V, where the detector's centre lies: for an axis on column C of N, U = "
-         "((N-1)/2 - C)px"}};
+    } rows[] = {{cmd_iterative, "slices", "give --size NX,NY,N and --offset 0,0,Z for N slices around Z mm"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].of == of->run && strcmp(rows[i].flag, flag) == 0) return rows[i].remedy;
     return NULL;

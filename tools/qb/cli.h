@@ -21,6 +21,13 @@ typedef struct run_options {
 } run_options;
 extern const qb_param run_params[];
 
+/* Of qb fdk: an option that other verbs also have for parallel beams. */
+typedef struct cone_options {
+    size_t struct_size;
+    char *center;
+} cone_options;
+extern const qb_param cone_params[];
+
 /* Options of `qb info` about a geometry. */
 typedef struct info_options {
     size_t struct_size;
@@ -82,6 +89,7 @@ typedef struct options {
     qb_mbir_options mbir;
     qb_project_options project;
     qb_geometry_options geometry;
+    cone_options cone;
     qb_grid_options grid;
     qb_output_options output;
     qb_center_options center;
@@ -103,7 +111,7 @@ typedef struct section {
     size_t offset, size; /* offset and size of the section's struct within `options` */
 } section;
 
-enum { SECTIONS_MAX = 10, ARGUMENTS_MAX = 8, GIVEN_MAX = 128 };
+enum { SECTIONS_MAX = 11, ARGUMENTS_MAX = 8, GIVEN_MAX = 128 };
 
 typedef struct cli cli;
 
@@ -144,6 +152,7 @@ struct cli {
     qb_env env;
     char *result;             /* JSON object that --json prints on stdout */
     struct html_report *page; /* data that --report collects; NULL: the option is not given */
+    bool offset_by_center;    /* --detector-offset was set from --center */
     struct sweep *sweep;      /* state of --sweep; NULL: the option is not given */
     /* crop: --size object is given; cropping: the run that looks for the object is going on */
     bool crop, cropping;
@@ -265,8 +274,9 @@ qb_status cmd_fdk(cli *c);
 qb_status cmd_iterative(cli *c);
 qb_status cmd_mbir(cli *c);
 qb_status cmd_project(cli *c);
-/* cone_axis.c: replaces --detector-offset auto by the offset that is found in the scan. */
-qb_status find_offset(cli *c, qb_scan *scan);
+/* cone_axis.c: turns --center (NULL: not given) of a cone beam into --detector-offset, and replaces "auto" by the offset that
+ * is found in the scan. */
+qb_status find_offset(cli *c, qb_scan *scan, const char *center);
 /* True where the axis of a circular cone-beam scan clearly lies elsewhere than options and file state; `text` then says
  * so. */
 bool axis_differs(cli *c, qb_scan *scan, char *text, size_t size);

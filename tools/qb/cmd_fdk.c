@@ -50,7 +50,7 @@ qb_status cmd_fdk(cli *c) {
     if (paper->cluster) fdk.grid = NULL; /* --grid is the grid of the described cluster, not of this job */
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
-    status = find_offset(c, scan);
+    status = find_offset(c, scan, c->options.cone.center);
     if (status == QB_OK) status = make_geometry(c, qb_scan_describe(scan), &geometry);
     if (status == QB_OK)
         status = qb_fdk_plan(scan, &geometry, &c->options.prep, &fdk, &c->options.output, c->command, &c->env, &job);

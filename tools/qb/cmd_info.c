@@ -18,61 +18,46 @@ static void angle_range(const qb_scan_info *info, double *low, double *high) {
 
 /* Position of source and detector of a cone-beam scan, as far as its file states them. */
 typedef struct placing {
-    double sod, sdd;    /* distances from the source to the axis and to the detector, mm; 0 = unknown */
+    double sod, sdd;    /* distances from the source to the axis and to the detector, mm, means; 0 = unknown */
     double offset[2];   /* offset of the detector, mm */
-    bool ideal, silent; /* ideal: no fault but the offset is known; silent: print nothing about an unknown position */
-    bool stated;        /* the file has a field for the distances, from which qb fdk reads them */
+    bool ideal, silent; /* ideal: no fault but the offset; silent: print nothing about an unknown position */
 } placing;
 
-static placing placing_of(const cJSON *geometry) {
-    const cJSON *sod = cJSON_GetObjectItem(geometry, "sod"), *sdd = cJSON_GetObjectItem(geometry, "sdd");
-    const cJSON *offset = cJSON_GetObjectItem(geometry, "offset");
-    placing p = {.ideal = offset != NULL};
-    if (!cJSON_IsNumber(sod) || !cJSON_IsNumber(sdd)) return p;
-    if (!(sod->valuedouble > 0 && sdd->valuedouble >= sod->valuedouble && isfinite(sdd->valuedouble))) return p;
-    p.sod = sod->valuedouble;
-    p.sdd = sdd->valuedouble;
-    for (int i = 0; i < 2; i++) {
-        const cJSON *item = cJSON_GetArrayItem(offset, i);
-        if (cJSON_IsNumber(item) && isfinite(item->valuedouble)) p.offset[i] = item->valuedouble;
-    }
+/* A geometry that the file holds view by view. */
+static placing placing_of_views(const qb_scan_info *info) {
+    const double EXACT = 1e-6; /* of a pixel */
+    const qb_detector detector = {
+        .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
+    const qb_env quiet = {0};
+    qb_geometry geometry = {0};
+    qb_geometry_info about = {.struct_size = sizeof about};
+    placing p = {.silent = true};
+    if (qb_scan_geometry(info, NULL, &detector, &quiet, &geometry) == QB_OK &&
+        qb_geometry_describe(&geometry, &about) == QB_OK)
+        p = (placing){about.sod, about.sdd, {about.offset_u, about.offset_v}, about.circular_error < EXACT, false};
+    qb_geometry_destroy(&geometry);
     return p;
 }
 
-/* Finds the position. Formats without a field for it may still have it in the provenance, where qb made the file. */
-static qb_status find_placing(const cli *c, const qb_scan_info *info, placing *p) {
-    char *json = NULL;
-    *p = (placing){.silent = true};
-    if (info->sod > 0) *p = (placing){.sod = info->sod, .sdd = info->sdd, .stated = true};
-    if (info->beam != QB_BEAM_CONE || info->sod > 0) return QB_OK;
-    qb_status status = qb_provenance_load(info->path, &json);
-    if (status == QB_NO_MEMORY) return status;
-    cJSON *made = status == QB_OK && json ? cJSON_Parse(json) : NULL;
-    qb_text_free(json);
-    *p = placing_of(cJSON_GetObjectItem(made, "geometry"));
-    p->silent = wants_geometry(c);
-    cJSON_Delete(made);
-    return QB_OK;
+static placing find_placing(const cli *c, const qb_scan_info *info) {
+    const double *offset = info->detector_offset;
+    const bool straight = info->detector_tilt == 0 && info->detector_lean == 0;
+    if (info->sod > 0)
+        return (placing){info->sod, info->sdd, {offset[0], offset[1]}, straight && isfinite(offset[0]), false};
+    if (info->geometry_from) return placing_of_views(info);
+    return (placing){.silent = info->beam != QB_BEAM_CONE || wants_geometry(c)};
 }
 
-static void print_placing(const qb_scan_info *info, const placing *p) {
-    if (info->geometry_from) {
-        printf("  source      of each view in %s, where qb fdk and mbir find it\n", info->geometry_from);
-        return;
-    }
+static void print_placing(const placing *p) {
     if (!(p->sod > 0)) {
         if (!p->silent) printf("  source      the file does not say where: qb fdk takes -g FILE, or --sod and --sdd\n");
         return;
     }
-    printf("  source      %.6g mm from the axis, %.6g mm from the detector", p->sod, p->sdd);
-    if (p->stated)
-        printf(", where qb fdk finds it");
-    else if (p->ideal)
-        printf(", as it was made: --sod %.6g --sdd %.6g", p->sod, p->sdd);
-    else
-        printf(", as it was made: with faults, which its -g FILE has");
-    if (p->offset[0] != 0 || p->offset[1] != 0) printf(" --detector-offset %.6g,%.6g", p->offset[0], p->offset[1]);
-    printf("\n  detector    %.6g mm behind the axis, magnified %.6g times\n", p->sdd - p->sod, p->sdd / p->sod);
+    printf("  source      %.6g mm from the axis, %.6g mm from the detector, where qb fdk finds it\n", p->sod, p->sdd);
+    printf("  detector    %.6g mm behind the axis, magnified %.6g times", p->sdd - p->sod, p->sdd / p->sod);
+    if (p->ideal && (p->offset[0] != 0 || p->offset[1] != 0))
+        printf(", its middle at %.6g,%.6g mm", p->offset[0], p->offset[1]);
+    puts("");
 }
 
 static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placing *at) {
@@ -147,7 +132,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
     if (info->beam) printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));
     if (info->energy > 0) printf("  energy      %.6g keV\n", info->energy);
     if (info->beam == QB_BEAM_CONE || info->sod > 0)
-        print_placing(info, at);
+        print_placing(at);
     else if (info->distance > 0)
         printf("  detector    %.6g mm behind the object\n", info->distance);
     printf("  fields      %zu flat%s, %zu dark%s%s%s\n", info->flats, plural((double)info->flats), info->darks,
@@ -201,7 +186,6 @@ static qb_status tell_json(cli *c, const qb_scan *scan, const qb_scan_info *info
 
 static qb_status info_scan(cli *c) {
     qb_scan *scan;
-    placing at;
     qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, &scan);
     if (status != QB_OK) return status;
     const qb_scan_info *info = qb_scan_describe(scan);
@@ -211,7 +195,7 @@ static qb_status info_scan(cli *c) {
     }
     status = qb_scan_inspect(scan, &c->env);
     if (status == QB_OK) status = qb_scan_check(scan, &c->env);
-    if (status == QB_OK) status = find_placing(c, info, &at);
+    const placing at = status == QB_OK ? find_placing(c, info) : (placing){.silent = true};
     char axis[200] = "";
     if (status == QB_OK) axis_differs(c, scan, axis, sizeof axis);
     cJSON *mask = cJSON_CreateObject();

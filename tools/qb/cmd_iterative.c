@@ -40,13 +40,14 @@ qb_status cmd_iterative(cli *c) {
     const bool parallel = is_parallel(&c->options.geometry, info);
     const qb_detector detector = {
         .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
-    if (!parallel) status = find_offset(c, scan);
+    qb_iterative_options solver = c->options.iterative;
+    if (!parallel) status = find_offset(c, scan, solver.center), solver.center = NULL;
     if (status == QB_OK && parallel)
         status = check_parallel(&c->options.geometry);
     else if (status == QB_OK)
         status = qb_scan_geometry(info, &c->options.geometry, &detector, &c->env, &geometry);
     if (status == QB_OK)
-        status = planner_of(c->verb->name)(scan, parallel ? NULL : &geometry, &c->options.prep, &c->options.iterative,
+        status = planner_of(c->verb->name)(scan, parallel ? NULL : &geometry, &c->options.prep, &solver,
                                            &c->options.output, c->command, &c->env, &job);
     if (status == QB_OK) status = finish_job(c, job, scan, parallel ? NULL : &geometry);
     qb_job_destroy(job);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* --detector-offset auto[,V]: finds where the rotation axis falls on the detector of a cone beam, from the middle rows.
- * Without V, the detector's height and its roll are set, too, where they are clear. */
+/* Where the rotation axis of a cone beam falls on the detector: --center, and --detector-offset auto[,V], which finds it
+ * from the middle rows. Without V, the detector's height and its roll are set, too, where they are clear. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -55,7 +56,35 @@ static qb_status take_turn(cli *c, const qb_scan_info *info, const qb_center_res
     return taken ? qb_params_set(qb_geometry_params, &c->options.geometry, "tilt", option + strlen("--tilt ")) : QB_OK;
 }
 
-qb_status find_offset(cli *c, qb_scan *scan) {
+const qb_param cone_params[] = {
+    {"center", QB_PARAM_TEXT, offsetof(cone_options, center), "COLUMN|auto|middle|stated", NULL, NULL, 0, 0,
+     "the column of the detector on which the axis falls, in place of U of --detector-offset", 0},
+    QB_PARAMS_END(cone_options),
+};
+
+/* Turns --center into --detector-offset. V stays as the scan states it. */
+static qb_status offset_of_center(cli *c, const qb_scan_info *info, const char *center) {
+    char *end, offset[96];
+    const double middle = 0.5 * ((double)info->whole_columns - 1), v = info->detector_offset[1];
+    const double column = strcmp(center, "middle") == 0 ? middle : strtod(center, &end);
+    if (c->options.geometry.geometry)
+        return complain(QB_BAD_ARGUMENT, "--geometry %s states where the axis falls: leave out --center",
+                        c->options.geometry.geometry);
+    if (c->options.geometry.offset && !c->offset_by_center)
+        return complain(QB_BAD_ARGUMENT, "--center and --detector-offset both say where the axis falls: give one");
+    if (strcmp(center, "stated") == 0) return QB_OK;
+    if (strcmp(center, "auto") == 0)
+        snprintf(offset, sizeof offset, "auto");
+    else if (strcmp(center, "middle") != 0 && (end == center || *end || !isfinite(column)))
+        return complain(QB_BAD_ARGUMENT, "--center %s: of a cone beam a column, auto, middle or stated", center);
+    else
+        snprintf(offset, sizeof offset, "%.9gpx,%.9gpx", middle - column,
+                 isfinite(v) && v != 0 ? v * (double)info->bin[1] / info->pixel_v : 0);
+    c->offset_by_center = true; /* the next value of a sweep replaces it */
+    return qb_params_set(qb_geometry_params, &c->options.geometry, "detector-offset", offset);
+}
+
+static qb_status replace_auto(cli *c, qb_scan *scan) {
     const qb_geometry_options *given = &c->options.geometry;
     const qb_scan_info *info = qb_scan_describe(scan);
     const char *text = given->offset, *rest = text ? text + strlen("auto") : NULL;
@@ -82,6 +111,11 @@ qb_status find_offset(cli *c, qb_scan *scan) {
     const qb_status turned = *rest ? QB_OK : take_turn(c, info, &found);
     if (turned != QB_OK) return turned;
     return qb_params_set(qb_geometry_params, &c->options.geometry, "detector-offset", offset);
+}
+
+qb_status find_offset(cli *c, qb_scan *scan, const char *center) {
+    const qb_status status = center ? offset_of_center(c, qb_scan_describe(scan), center) : QB_OK;
+    return status == QB_OK ? replace_auto(c, scan) : status;
 }
 
 /* Column of the axis according to options and file; NAN where they do not state it. */

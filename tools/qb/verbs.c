@@ -32,7 +32,7 @@ const verb verbs[] = {
       SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
     {"fdk", "PROJECTIONS -g GEOMETRY -o OUT", "cone beam: Feldkamp, Davis, Kress",
      "qb fdk scan.h5 --sod 500 --sdd 800 --pixel-size 0.4 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES | SHARES, cmd_fdk,
-     {SCAN, SECTION("Geometry", geometry, qb_geometry_params), PREP,
+     {SCAN, SECTION("Geometry", geometry, qb_geometry_params), SECTION("The axis", cone, cone_params), PREP,
       SECTION("Reconstruction", fdk, qb_fdk_params), SECTION("A cluster, on paper", cluster, qb_tool_cluster_params),
       SECTION("Output", output, qb_output_params), SWEEP, REPORT, RUN}},
     QB_SOLVERS(SOLVER)

@@ -34,6 +34,23 @@ qb_status qb__geometry_to_json(const qb_geometry *geometry, qb__text *text);
 qb_status qb__geometry_to_rtk(const qb_geometry *geometry, qb__text *text);
 qb_status qb__geometry_to_matrices(const qb_geometry *geometry, qb__text *text);
 
+/* A circular scan as a scanner states it: mm and degrees. */
+typedef struct qb__kept_circle {
+    double sod, sdd;
+    double offset[2]; /* of the detector's middle from the principal ray; NAN: not stated */
+    double tilt[2];   /* of the detector in its plane, and out of it */
+    bool rows_down;   /* rows count downwards */
+} qb__kept_circle;
+
+/* Add the geometry of projections to the provenance of their file, as views or as a circle. As with other items of
+ * JSON, a lack of memory shows when the provenance is printed. */
+void qb__geometry_keep(const qb_geometry *geometry, cJSON *provenance);
+void qb__circle_keep(const qb__kept_circle *circle, const qb_detector *detector, size_t views, const double *radians,
+                     cJSON *provenance);
+/* Reads what these added to the file at `path`. geometry->views is 0 if there is none; circle->sod is 0 if views were
+ * kept. Release the geometry with qb_geometry_destroy, also after a failure. */
+qb_status qb__geometry_kept(const char *path, qb_geometry *geometry, qb__kept_circle *circle);
+
 /* qb_geometry_save as one of a set of files. */
 qb_status qb__geometry_save(qb__publication *set, const char *path, const qb_geometry *geometry);
 

@@ -70,11 +70,19 @@ static qb_status agree(const qb_detector *detector, const qb_geometry *geometry)
 static qb_status load(const char *path, const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
     qb__text text;
     const qb__format *format;
+    qb__kept_circle circle;
     qb_status status = qb__format_to_read(path, &format);
     if (status == QB_OK && format->geometry) {
         status = format->geometry(path, geometry);
         if (status == QB_OK) status = agree(detector, geometry);
         return status == QB_OK ? qb__geometry_check_views(geometry) : status;
+    }
+    if (status == QB_OK && format->provenance) {
+        status = qb__geometry_kept(path, geometry, &circle);
+        if (status != QB_OK || geometry->views) {
+            if (status == QB_OK) status = agree(detector, geometry);
+            return status == QB_OK ? qb__geometry_check_views(geometry) : status;
+        }
     }
     status = qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text);
     if (status != QB_OK) return status;

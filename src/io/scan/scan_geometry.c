@@ -78,6 +78,7 @@ static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, 
     const double u = scan->detector_offset[0], v = scan->detector_offset[1], least = 1e-3 * scan->pixel_size;
     const bool scanner = scan->sod > 0; /* the scan states a whole geometry, and the offset belongs to it */
     if (!(fabs(u) > least || fabs(v) > least) || options->offset) return;
+    if (options->geometry && scanner) return;
     if (options->geometry) {
         qb__warn(env,
                  "%s puts the middle of its images at %g,%g mm, which is not used, because the geometry is that of "

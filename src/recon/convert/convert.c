@@ -11,6 +11,7 @@
 #include "base/params.h"
 #include "base/pool.h"
 #include "base/status.h"
+#include "io/geometry/geometry_file.h"
 #include "io/mbirct/mbirct.h"
 #include "io/publish/outputs.h"
 #include "io/scan/scan.h"
@@ -88,9 +89,35 @@ typedef struct conversion {
     double mu;
     qb__pairing *pairing; /* NULL: views are written as they are */
     float *joined;        /* [view][row][column] output of the pairing */
+    qb_geometry geometry; /* of a scan that states its geometry; views 0: it states none */
     double axis;          /* column of the axis that the output file states; NAN: it states none */
     char *report;
 } conversion;
+
+static qb_detector detector_of(const qb_scan_info *info) {
+    return (qb_detector){
+        .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
+}
+
+/* Whether the scan states a circle for the images as they are read. */
+static bool is_circle(const qb_scan_info *info) {
+    const bool moved = info->image && isfinite(info->detector_offset[0]); /* the offset is that of the whole detector */
+    return info->sod > 0 && !info->geometry_from && !moved && info->angles && info->pixel_size > 0;
+}
+
+static void keep_geometry(const conversion *c, cJSON *provenance) {
+    const qb_scan_info *info = c->info;
+    const qb_detector detector = detector_of(info);
+    const qb__kept_circle circle = {.sod = info->sod,
+                                    .sdd = info->sdd,
+                                    .offset = {info->detector_offset[0], info->detector_offset[1]},
+                                    .tilt = {info->detector_tilt, info->detector_lean},
+                                    .rows_down = info->rows_down};
+    if (c->geometry.views)
+        qb__geometry_keep(&c->geometry, provenance);
+    else if (!c->pairing && is_circle(info))
+        qb__circle_keep(&circle, &detector, info->views, info->angles, provenance);
+}
 
 /* The output's format does not state the axis: keep it out of the file, and tell the user to pass it on. */
 static qb_status leave_axis(const conversion *c, const qb_env *env) {
@@ -112,7 +139,7 @@ static void leave_angles(const conversion *c, size_t views, const qb_env *env) {
     const double degrees = 57.29577951308232, first = info->angles[0] * degrees,
                  last = info->angles[views - 1] * degrees, step = views > 1 ? (last - first) / (double)(views - 1) : 0;
     double off = 0;
-    if (c->rest.writer->kind->keeps_angles) return;
+    if (c->rest.writer->kind->keeps_angles || c->geometry.views || (!c->pairing && is_circle(info))) return;
     for (size_t i = 0; i < views; i++) off = fmax(off, fabs(info->angles[i] * degrees - first - (double)i * step));
     if (step != 0 && off < 1e-3 * fabs(step))
         qb__info(env, "%s keeps no angles: give --angles %.6g:%.6g:%zu to what reads it", c->options->output, first,
@@ -243,6 +270,14 @@ static qb_status tell(void *self, char **job) {
     return status;
 }
 
+/* A cone beam's geometry goes with its images: into the provenance, where every reader of this library finds it. */
+static qb_status find_geometry(conversion *c, const qb_env *env) {
+    const qb_scan_info *info = c->info;
+    const qb_detector detector = detector_of(info);
+    if (c->pairing || is_circle(info) || !(info->geometry_from || info->sod > 0)) return QB_OK;
+    return qb_scan_geometry(info, NULL, &detector, env, &c->geometry);
+}
+
 static qb_status create(conversion *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     qb_stack *stack = &c->stack;
@@ -321,6 +356,7 @@ static qb_status finish(conversion *c, const qb_env *env) {
     if (c->pairing && qb__pairing_inputs(c->pairing))
         cJSON_AddItemToObject(root, "joined_inputs", qb__inputs_list(qb__pairing_inputs(c->pairing)));
     if (c->info->image) cJSON_AddStringToObject(root, "images", c->info->image);
+    keep_geometry(c, root);
     const cJSON *prepared = qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
     if (qb__phase_text(c->phase)) cJSON_AddStringToObject(root, "phase_retrieval", qb__phase_text(c->phase));
     if (qb__phase_by(c->phase)) cJSON_AddStringToObject(root, "phase_by", qb__phase_by(c->phase));
@@ -347,6 +383,7 @@ static qb_status finish(conversion *c, const qb_env *env) {
 
 static void release(conversion *c) {
     qb__rest_release(&c->rest);
+    qb_geometry_destroy(&c->geometry);
     qb__pairing_destroy(c->pairing);
     qb__prepare_destroy(c->prepare);
     qb__phase_destroy(c->phase);
@@ -407,6 +444,7 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__TRY(qb__prepare_create(c.scan, &prep, &(qb__prepared){.row1 = c.info->rows, .step = 1}, env, &c.prepare));
     QB__TRY(qb__pairing_create(c.scan, c.prepare, &prep, &options, options.half_turn ? asked_axis(&c) : NAN, env,
                                &c.pairing));
+    QB__TRY(find_geometry(&c, env));
     QB__TRY(create(&c, env));
     QB__TRY(run(&c, env));
     QB__TRY(finish(&c, env));

@@ -129,7 +129,7 @@ static void decide_output(qb__projection *p, qb__decision *d) {
     d->subject.columns = s->columns;
     d->subject.grid = p->grid;
     d->subject.units = qb__volume_units(p->options->hu, p->in_mm);
-    d->of_views = true;
+    d->of_views = &p->scan.geometry;
     d->sidecar = p->options->geometry_out;
     d->more = p->source->cache + qb__project_fixed_bytes(p->projector) +
               qb__digest_bytes(p->source->shape[0], p->source->shape[1]);

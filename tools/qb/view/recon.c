@@ -66,7 +66,7 @@ static qb_status settle_offset(cli *c, qb_scan *scan) {
     qb_geometry_options *geometry = &c->options.geometry;
     double u = 0, v = 0;
     char text[64];
-    qb_status status = find_offset(c, scan);
+    qb_status status = find_offset(c, scan, c->options.cone.center);
     if (status == QB_OK && geometry->offset)
         status = qb_detector_offset_parse(geometry->offset, info->pixel_size / (double)info->bin[0],
                                           info->pixel_v / (double)info->bin[1], &u, &v);

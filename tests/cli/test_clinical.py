@@ -81,12 +81,16 @@ def put_xim(folder):
     aside[-1] -= aside.sum()
     place = folder / "Acquisitions" / "1"
     place.mkdir(parents=True)
-    for i, view in enumerate(views):
-        (place / f"Proj_{i:05d}.xim").write_bytes(xim(np.roll(view, aside[i], 1), packed=i != 5, KVSourceRtn=3.0 * i, KVDetectorLat=0.3 - float(aside[i]) * PITCH / 10, KVDetectorLng=-0.2, PixelWidth=PITCH / 10, PixelHeight=PITCH / 10))
+    dose = 500 * (1 + 0.04 * np.sin(np.arange(VIEWS)))
+    for i, view in enumerate(np.round(views * dose[:, None, None] / 500)):
+        (place / f"Proj_{i:05d}.xim").write_bytes(xim(np.roll(view, aside[i], 1), packed=i != 5, KVNormChamber=dose[i], KVSourceRtn=3.0 * i, KVDetectorLat=0.3 - float(aside[i]) * PITCH / 10, KVDetectorLng=-0.2, PixelWidth=PITCH / 10, PixelHeight=PITCH / 10))
     (place / "Proj_00120.xim").write_bytes(xim(np.zeros((0, 0))))
-    (folder / "air.xim").write_bytes(xim(np.full((ROWS, COLUMNS), 60000)))
-    (folder / "Scan.xml").write_text(f'<?xml version="1.0"?>\n<Scan Version="2.7.0.0"><Acquisitions><SAD>{SOD}</SAD><SID>{SDD}</SID></Acquisitions></Scan>')
-    return "Acquisitions/1", ["--flats", "air.xim"], "180:-180", ["--detector-offset", "3,-2"]
+    air = folder / "Calibrations" / "AIR-Half-Bowtie-125KV" / "Current"
+    air.mkdir(parents=True)
+    for name, open_beam, chamber in ("FilterBowtie_CC1", 30000, 250.), ("FilterBowtie_CC2", 30600, 255.), ("FilterBowtie_CW", 9, 250.), ("Filter", 9, 250.):
+        (air / f"{name}.xim").write_bytes(xim(np.full((ROWS, COLUMNS), open_beam), KVNormChamber=chamber))
+    (folder / "Scan.xml").write_text(f'<?xml version="1.0"?>\n<Scan Version="2.7.0.0"><Acquisitions><StartAngle>180</StartAngle><StopAngle>540</StopAngle><Bowtie>Half</Bowtie><SAD>{SOD}</SAD><SID>{SDD}</SID></Acquisitions></Scan>')
+    return "Acquisitions/1", [], "180:-180", ["--detector-offset", "3,-2"]
 
 
 def put_obi(folder, packed):
@@ -151,6 +155,20 @@ def test_his_header(tmp_path):
     assert (told["first_angle_deg"], told["last_angle_deg"]) == (0, 3) and "no angles" not in " ".join(told["problems"])
     (tmp_path / "b_Frames.xml").write_text("")
     fails(3, "info", "a.his", says=["several files"], cwd=tmp_path)
+
+
+def test_his_edge(tmp_path):
+    """Four pixels at each edge of a panel are left out, and the others are where they were."""
+    image = np.full((2, 260, 256), 65535)
+    image[:, 4:-4, 4:-4] = 20000
+    image[0, 4, 5] = 0
+    (tmp_path / "a.his").write_bytes(his(image))
+    told = qb_json("info", "a.his", cwd=tmp_path)
+    assert (told["rows"], told["columns"]) == (252, 248) and told["pixel_size_mm"] == pytest.approx(409.6 / 256)
+    qb("convert", "a.his", "--angles", "0:180", "-o", "l.npy", cwd=tmp_path)
+    want = np.full((252, 248), -np.log((65536 - 20000) / 65536))
+    want[0, 1] = 0
+    assert np.abs(np.load(tmp_path / "l.npy")[0] - want).max() < 1e-6
 
 
 def test_settings(tmp_path):

@@ -4,7 +4,8 @@
  *
  * In our frame the angle is that of the gantry. The central ray meets the detector UCentre and VCentre mm from its
  * centre. Distances and the detector's size, which no file states, are the same in all of these machines. Numbers grow
- * with attenuation: 0 is open beam, and the transmission is 1 - number / 65536. */
+ * with attenuation: 0 is open beam, and the transmission is 1 - number / 65536. The pixels at the edges of a panel are
+ * not usable, and are left out. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/publish/paths.h"
+#include "io/scan/image.h"
 #include "io/text.h"
 #include "io/vendor/frame_files.h"
 #include "io/vendor/ini.h"
@@ -103,6 +105,19 @@ static qb_status read_list(const char *path, const char *text, size_t views, qb_
 
 /* ---- the format ---- */
 
+/* Leaves out as many pixels at each edge as RTK. Panels have 512 or 1024. */
+static qb_status leave_out_edge(qb__source **source) {
+    enum { EDGE = 4, LEAST = 256 };
+    const size_t rows = (*source)->shape[1], columns = (*source)->shape[2];
+    char part[96];
+    const qb_scan_options options = {.crop = part};
+    qb__image image;
+    if (rows < LEAST || columns < LEAST) return QB_OK;
+    snprintf(part, sizeof part, "%d:%zu,%d:%zu", EDGE, columns - EDGE, EDGE, rows - EDGE);
+    const qb_status status = qb__image_parse(&options, rows, columns, &image);
+    return status == QB_OK ? qb__source_image(source, &image, false, false) : status;
+}
+
 qb_status qb__elekta_open(const char *path, const char *how, qb__source **source) {
     qb__frame_head *heads;
     (void)how;
@@ -126,6 +141,7 @@ qb_status qb__elekta_scan(const char *path, const qb_scan_options *options, qb__
     parts->sod = SOURCE_TO_AXIS, parts->sdd = SOURCE_TO_DETECTOR;
     parts->data.source->beam = QB_BEAM_CONE;
     snprintf(parts->quantity, sizeof parts->quantity, "transmission");
+    QB__TRY(leave_out_edge(&parts->data.source));
     const bool quiet = !*parts->data.source->trouble;
     QB__TRY(qb__source_scale(&parts->data.source, -1 / RANGE, 1));
     if (quiet) parts->data.source->trouble[0] = 0;

@@ -71,7 +71,7 @@ static const qb__frame_kind *kind_of(const char *path, const qb__frame_kind *kin
 static qb_status read_head(const qb__frame_kind *kind, const char *path, qb__frame_head *head) {
     uint64_t size;
     size_t bytes;
-    *head = (qb__frame_head){.angle = NAN, .offset = {NAN, NAN}, .pixel = {NAN, NAN}};
+    *head = (qb__frame_head){.angle = NAN, .offset = {NAN, NAN}, .pixel = {NAN, NAN}, .chamber = NAN};
     qb_status status = qb__file_size(path, &size);
     if (status != QB_OK) return status;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -17,6 +17,7 @@ typedef struct qb__frame_head {
     double angle;                /* degrees, in our frame */
     double offset[2];            /* mm along columns and rows from the principal ray to the detector's centre */
     double pixel[2];             /* mm */
+    double chamber;              /* what the beam's monitor measured */
 } qb__frame_head;
 
 #endif

@@ -4,7 +4,9 @@
  *
  * .xim states KVSourceRtn in degrees, from which the angle in our frame is 180 - KVSourceRtn, and the detector's
  * position in cm; .hnd and .hnc state the angle itself, their ProjectionInfo.xml the position in mm. The dark is
- * already subtracted. */
+ * already subtracted. KVNormChamber of .xim is what the beam's monitor measured: views are divided by it. The images of
+ * open beam of a TrueBeam are in Calibrations/AIR-..., next to its Scan.xml. */
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,10 +119,34 @@ static void take_offset(const char *text, qb__scan_parts *parts) {
     parts->detector_stated = true;
 }
 
-static qb_status read_settings(const char *path, qb__scan_parts *parts) {
+/* The pattern of the files of open beam below the folder of Scan.xml; "" if there are none. With a bowtie filter, some
+ * machines have several, for the two senses of rotation. */
+static void find_air(const char *scan, const char *text, char *pattern) {
+    char bowtie[32], path[NAME];
+    double from = 0, to = 0;
+    glob_t found = {0};
+    const char *slash = strrchr(scan, '/');
+    qb__tag_text(text, NULL, "Bowtie", bowtie, sizeof bowtie);
+    qb__tag_number(text, NULL, "StartAngle", &from), qb__tag_number(text, NULL, "StopAngle", &to);
+    const char *const names[] = {to > from ? "FilterBowtie_CC*" : "FilterBowtie_CW*", "FilterBowtie", "Filter"};
+    *pattern = 0;
+    for (int i = strcasecmp(bowtie, "None") == 0 ? 2 : 0; i < 3 && !*pattern; i++)
+        for (int deep = 0; deep < 2 && !*pattern; deep++) {
+            if (snprintf(path, sizeof path, "%.*s/Calibrations/A[Ii][Rr]-*/%s%s.xim", (int)(slash - scan), scan,
+                         deep ? "" : "Current/", names[i]) >= NAME)
+                continue;
+            if (glob(path, 0, NULL, &found) == 0) snprintf(pattern, NAME, "%s", path);
+            globfree(&found);
+        }
+}
+
+/* Also finds the files of open beam. */
+static qb_status read_settings(const char *path, char *air, qb__scan_parts *parts) {
     char found[NAME], *text;
+    *air = 0;
     qb_status status = find_settings(path, "Scan.xml", found, &text);
     if (status == QB_OK && text) status = take_distances(found, text, "SAD", "SID", parts);
+    if (status == QB_OK && text) find_air(found, text, air);
     const bool scan = text != NULL;
     qb__free(text);
     if (status != QB_OK || scan) return status;
@@ -130,6 +156,42 @@ static qb_status read_settings(const char *path, qb__scan_parts *parts) {
         if (!parts->detector_stated) take_offset(text, parts);
     }
     qb__free(text);
+    return status;
+}
+
+/* ---- open beam ---- */
+
+/* Views, and images of open beam, relative to the mean of the latter, or of the views if there are none. */
+static qb_status take_chamber(const qb__frame_head *heads, const qb__frame_head *air, qb__scan_parts *parts) {
+    const size_t views = parts->data.count, count = air ? parts->flats.count : views;
+    double mean = 0, least = INFINITY, *each;
+    for (size_t i = 0; i < views; i++) least = isnan(heads[i].chamber) ? 0 : fmin(least, heads[i].chamber);
+    for (size_t i = 0; i < count; i++) {
+        const double chamber = (air ? air : heads)[i].chamber;
+        least = isnan(chamber) ? 0 : fmin(least, chamber), mean += chamber / (double)count;
+    }
+    if (!(least > 0)) return QB_OK;
+    qb_status status;
+    QB__TRY(qb__alloc(views, sizeof *each, &parts->intensity));
+    for (size_t i = 0; i < views; i++) parts->intensity[i] = heads[i].chamber / mean;
+    parts->intensity_mean = !air;
+    snprintf(parts->intensity_from, sizeof parts->intensity_from, "KVNormChamber of %.100s", parts->data.source->path);
+    if (!air) goto out;
+    QB__TRY(qb__alloc(count, sizeof *each, &parts->flat_intensity));
+    for (size_t i = 0; i < count; i++) parts->flat_intensity[i] = air[i].chamber / mean;
+out:
+    return status;
+}
+
+static qb_status take_air(const char *pattern, const qb__frame_head *heads, qb__scan_parts *parts) {
+    qb__frame_head *air = NULL;
+    qb_status status = QB_OK;
+    if (*pattern)
+        QB__TRY(qb__frame_files_open(pattern, kinds, sizeof kinds / sizeof *kinds, &air, &parts->flats.source));
+    if (air) parts->flats.count = parts->flats.source->shape[0];
+    status = take_chamber(heads, air, parts);
+out:
+    qb__free(air);
     return status;
 }
 
@@ -145,7 +207,7 @@ qb_status qb__varian_open(const char *path, const char *how, qb__source **source
 
 qb_status qb__varian_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     qb__frame_head *heads;
-    (void)options;
+    char air[NAME];
     qb_status status;
     QB__TRY(qb__frame_files_open(path, kinds, sizeof kinds / sizeof *kinds, &heads, &parts->data.source));
     QB__TRY(qb__frame_files_parts(heads, parts));
@@ -153,7 +215,9 @@ qb_status qb__varian_scan(const char *path, const qb_scan_options *options, qb__
     snprintf(parts->quantity, sizeof parts->quantity, "counts");
     QB__TRY(qb__source_constant(parts->data.source, 0, &parts->darks.source));
     parts->darks.count = 1;
-    QB__TRY(read_settings(path, parts));
+    QB__TRY(read_settings(path, air, parts));
+    if (options && options->flats && *options->flats) *air = 0;
+    status = take_air(air, heads, parts);
 out:
     qb__free(heads);
     return status;

@@ -72,11 +72,9 @@ static void keep(const unsigned char *name, size_t length, double value, qb__fra
     const struct {
         const char *name;
         double *to, scale, plus;
-    } wanted[] = {{"KVSourceRtn", &head->angle, -1, 180},
-                  {"KVDetectorLat", &head->offset[0], CM, 0},
-                  {"KVDetectorLng", &head->offset[1], CM, 0},
-                  {"PixelWidth", &head->pixel[0], CM, 0},
-                  {"PixelHeight", &head->pixel[1], CM, 0}};
+    } wanted[] = {{"KVSourceRtn", &head->angle, -1, 180},     {"KVDetectorLat", &head->offset[0], CM, 0},
+                  {"KVDetectorLng", &head->offset[1], CM, 0}, {"PixelWidth", &head->pixel[0], CM, 0},
+                  {"PixelHeight", &head->pixel[1], CM, 0},    {"KVNormChamber", &head->chamber, 1, 0}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (strlen(wanted[i].name) == length && memcmp(wanted[i].name, name, length) == 0)
             *wanted[i].to = wanted[i].plus + wanted[i].scale * value;

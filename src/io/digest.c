@@ -41,10 +41,10 @@ void qb__digest_except_rows(qb__digest *digest, size_t image0, size_t image1, si
 
 bool qb__digest_whole(const qb__digest *digest) { return digest->seen && digest->left == 0; }
 
-/* Lines of one read: those of image0's rows row0 <= row < row1, then those of the next image. */
+/* Lines of one read: those of image0's rows row0 <= row < row1, then those of the next image, `apart` lines later. */
 typedef struct {
     qb__digest *digest;
-    size_t image0, row0, rows, count, piece; /* number of lines; lines per piece */
+    size_t image0, row0, rows, apart, count, piece; /* number of lines; lines per piece */
     const char *data;
 } lines;
 
@@ -56,12 +56,12 @@ static qb_status add_piece(void *context, size_t piece, size_t worker) {
     uint64_t sum = 0;
     size_t added = 0;
     for (size_t i = piece * l->piece; i < end; i++) {
-        const size_t row = l->row0 + i % l->rows;
+        const size_t image = i / l->rows, line = i % l->rows, row = l->row0 + line;
         if (row < digest->row0 || row >= digest->row1) continue;
-        const size_t place = (l->image0 + i / l->rows) * digest->rows + row;
+        const size_t place = (l->image0 + image) * digest->rows + row;
         const uint64_t bit = (uint64_t)1 << place % 64;
         if (atomic_fetch_or(&digest->seen[place / 64], bit) & bit) continue;
-        sum += qb__hash(l->data + i * digest->bytes, digest->bytes, place);
+        sum += qb__hash(l->data + (image * l->apart + line) * digest->bytes, digest->bytes, place);
         added++;
     }
     atomic_fetch_add(&digest->sum, sum);
@@ -69,12 +69,17 @@ static qb_status add_piece(void *context, size_t piece, size_t worker) {
     return QB_OK;
 }
 
-void qb__digest_add(qb__digest *digest, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
-                    size_t threads) {
+static void add_lines(qb__digest *digest, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
+                      size_t apart, size_t threads) {
     if (!digest->seen) return;
-    lines l = {digest, image0, row0, row1 - row0, (image1 - image0) * (row1 - row0), 0, data};
+    lines l = {digest, image0, row0, row1 - row0, apart, (image1 - image0) * (row1 - row0), 0, data};
     l.piece = qb__larger(1, ((size_t)1 << 20) / digest->bytes); /* smaller pieces are not worth a thread */
     qb__share(threads, qb__ceil_div(l.count, l.piece), add_piece, &l);
+}
+
+void qb__digest_add(qb__digest *digest, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
+                    size_t threads) {
+    add_lines(digest, image0, image1, row0, row1, data, row1 - row0, threads);
 }
 
 /* ---- digests of one scan ---- */
@@ -102,13 +107,13 @@ void qb__digest_detach(qb__digest **list, qb__digest *digest) {
 
 /* A digest that is being added to stays in its list until that is done, so that its successor can be found. */
 void qb__digests_add(qb__digest **list, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
-                     size_t threads) {
+                     size_t apart, size_t threads) {
     pthread_mutex_lock(&lists);
     for (qb__digest *digest = *list; digest; digest = digest->next) {
         if (digest->leaves) continue;
         digest->adding++;
         pthread_mutex_unlock(&lists);
-        qb__digest_add(digest, image0, image1, row0, row1, data, threads);
+        add_lines(digest, image0, image1, row0, row1, data, apart, threads);
         pthread_mutex_lock(&lists);
         if (--digest->adding == 0) pthread_cond_broadcast(&added);
     }

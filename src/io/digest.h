@@ -34,11 +34,12 @@ size_t qb__digest_bytes(size_t images, size_t rows); /* bytes of memory of a dig
 void qb__digest_add(qb__digest *digest, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
                     size_t threads);
 /* Attach and detach a digest: every attached digest gathers what is added to the list, which is NULL at first.
- * Detaching a digest that is not attached does nothing. Any thread may call. */
+ * Detaching a digest that is not attached does nothing. `apart`: rows in `data` from one image to the next. Any thread
+ * may call. */
 void qb__digest_attach(qb__digest **list, qb__digest *digest);
 void qb__digest_detach(qb__digest **list, qb__digest *digest);
 void qb__digests_add(qb__digest **list, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
-                     size_t threads);
+                     size_t apart, size_t threads);
 /* True if all of it was read. */
 bool qb__digest_whole(const qb__digest *digest);
 

@@ -216,7 +216,7 @@ static qb_status read_by_views(qb__neighbours *d, size_t view0, size_t view1, si
     const size_t threads = threads_for(d, row1 - row0, view1 - view0);
     qb_status status = qb__scan_read_stored(d->scan, view0, view1, row0, row1, out);
     if (status != QB_OK) return status;
-    qb__scan_digest(d->scan, view0, view1, row0, row1, out);
+    qb__scan_digest(d->scan, view0, view1, row0, row1, out, row1 - row0);
     atomic_fetch_add_explicit(&d->pixels, (view1 - view0) * (row1 - row0) * d->info->columns, memory_order_relaxed);
     return qb__near_correct_views(d, view0, view1, row0, row1, threads, out);
 }
@@ -244,7 +244,7 @@ static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, s
         b.view0 = view;
         b.out = (char *)out + (view - view0) * rows * bytes;
         QB__TRY(whole || !together ? read_apart(&b, views, around) : read_together(&b, views, around));
-        qb__scan_digest(d->scan, view, view + views, row0, row1, b.out);
+        qb__scan_digest(d->scan, view, view + views, row0, row1, b.out, rows);
         QB__TRY(qb__share(threads, views, qb__near_correct, &b));
         atomic_fetch_add_explicit(&d->pixels, views * rows * d->info->columns, memory_order_relaxed);
     }

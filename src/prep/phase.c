@@ -329,12 +329,8 @@ static qb_status read_stored(const piece *w, size_t view0, size_t view1, char *r
     qb_scan *scan = &w->p->scan;
     const size_t bytes = raw_row(w->p), rows = w->row1 - w->row0;
     const qb_status status = qb__scan_read_stored(scan, view0, view1, w->row0, w->row1, raw);
-    if (status == QB_OK && w->first == w->row0 && w->end == w->row1) {
-        qb__scan_digest(scan, view0, view1, w->first, w->end, raw);
-        return QB_OK;
-    }
-    for (size_t v = view0; v < view1 && status == QB_OK; v++)
-        qb__scan_digest(scan, v, v + 1, w->first, w->end, raw + ((v - view0) * rows + w->first - w->row0) * bytes);
+    if (status == QB_OK)
+        qb__scan_digest(scan, view0, view1, w->first, w->end, raw + (w->first - w->row0) * bytes, rows);
     return status;
 }
 

@@ -237,9 +237,8 @@ static qb_status read_views(const piece *p, qb__row_reader *reader, size_t views
     const size_t end = p->view0 + views, bytes = raw_row(p->w);
     if (reader) return reader->read(reader, p->view0, end, p->row0, p->row1, p->raw);
     const qb_status status = qb__scan_read_stored(scan, p->view0, end, p->row0, p->row1, p->raw);
-    for (size_t v = 0; v < views && status == QB_OK; v++)
-        qb__scan_digest(scan, p->view0 + v, p->view0 + v + 1, p->first, p->end,
-                        p->raw + (v * rows_read(p) + p->first - p->row0) * bytes);
+    if (status == QB_OK)
+        qb__scan_digest(scan, p->view0, end, p->first, p->end, p->raw + (p->first - p->row0) * bytes, rows_read(p));
     return status;
 }
 

@@ -177,13 +177,14 @@ static void digests_count_rows_once(void **state) {
     assert_ok(qb__digest_begin(&second, IMAGES, ROWS, BYTES, 0, ROWS));
     qb__digest_detach(&list, &second);
     qb__digest_attach(&list, &first);
-    qb__digests_add(&list, 0, 1, 0, ROWS, data, 1);
+    qb__digests_add(&list, 0, 1, 0, ROWS, data, ROWS, 1);
     qb__digest_attach(&list, &second);
-    qb__digests_add(&list, 1, IMAGES, 0, ROWS, data + ROWS * BYTES, 1);
+    qb__digests_add(&list, 1, IMAGES, 0, ROWS, data + ROWS * BYTES, ROWS, 1);
     qb__digest_detach(&list, &first);
     assert_true(qb__digest_whole(&first) && !qb__digest_whole(&second));
     assert_ok(qb__digest_begin(&first, IMAGES, ROWS, BYTES, 0, ROWS));
-    qb__digests_add(&list, 0, IMAGES, 0, ROWS, data, 1);
+    qb__digests_add(&list, 0, IMAGES, 0, 1, data, ROWS, 1); /* some rows of each image */
+    qb__digests_add(&list, 0, IMAGES, 1, ROWS, data + BYTES, ROWS, 2);
     assert_true(first.left == IMAGES * ROWS && qb__digest_whole(&second) && second.sum == all.sum);
     qb__digest_detach(&list, &second);
     assert_null(list);

@@ -165,13 +165,14 @@ qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t
                           : read_projections(scan, view0, view1, row0, row1, out);
 }
 
-void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw) {
-    qb__digests_add(&scan->digests, view0, view1, row0, row1, raw, scan->parts.data.source->threads);
+void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw,
+                     size_t apart) {
+    qb__digests_add(&scan->digests, view0, view1, row0, row1, raw, apart, scan->parts.data.source->threads);
 }
 
 qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
     const qb_status status = qb__scan_read_stored(scan, view0, view1, row0, row1, out);
-    if (status == QB_OK) qb__scan_digest(scan, view0, view1, row0, row1, out);
+    if (status == QB_OK) qb__scan_digest(scan, view0, view1, row0, row1, out, row1 - row0);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "kernels/icd/icd_surrogate.h"
 
 /* Flags of an operation, the same as in kernels/vectors/prior.cl. */
@@ -42,7 +43,11 @@ static void step(const qb__vector_job *job, size_t first, size_t end, double *su
                                      .nonneg = job->flags & NONNEG,
                                      .only_slopes = job->flags & SLOPES,
                                      .cost = job->flags & COST};
-    qb__prior_for_cpu()(&numbers, &volume, first, end, sums);
+    const size_t slice = job->n[0] * job->n[1];
+    const size_t from = qb__larger(first, (size_t)job->s[0] * slice), to = qb__smaller(end, (size_t)job->s[1] * slice);
+    for (size_t i = first; i < end; i++)
+        if (i < from || i >= to) volume.slope[i] = 0;
+    if (from < to) qb__prior_for_cpu()(&numbers, &volume, from, to, sums);
 }
 
 double qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *s,
@@ -50,7 +55,9 @@ double qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, 
     static const qb__vector_op op = {"prior.cl", "prior_step", 1, .run = step};
     double sums[QB__VECTOR_SUMS];
     qb__prior_numbers all = *numbers;
-    qb__vector_job job = {&op, QB__UNKNOWNS, count, .v = {s->x, s->slope, s->curve, s->toward}};
+    const size_t end = s->end ? s->end : v->n[2];
+    qb__vector_job job = {&op, QB__UNKNOWNS, count, .v = {s->x, s->slope, s->curve, s->toward},
+                          .s = {(double)s->first, (double)end}};
     all.data = (float)s->data;
     memcpy(job.more, &all, sizeof all);
     job.flags =

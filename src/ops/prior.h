@@ -10,6 +10,7 @@
 typedef struct qb__prior_step_of {
     void *x, *slope, *curve, *toward; /* vectors of unknowns, see qb__prior_volume */
     double data;                      /* the slope of the data term is this times `slope` */
+    size_t first, end; /* only slices first <= z < end step, in all others slope becomes 0; end = 0: all slices */
     bool nonneg, only_slopes, cost;
 } qb__prior_step_of;
 

@@ -114,13 +114,20 @@ double qb__vector_dot(const qb__vectors *v, qb__vector_kind kind, const void *a,
 static void add(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     (void)sums;
     const float scale = (float)job->s[0], *x = job->v[0];
-    float *y = job->v[1];
+    float *y = (float *)job->v[1] + job->views.first * job->views.each;
     for (size_t i = first; i < end; i++) y[i] += scale * x[i];
 }
 OP(add, add, 0);
 
 void qb__vector_add(const qb__vectors *v, qb__vector_kind kind, double scale, const void *x, void *y, size_t count) {
     qb__vector_run(v, (qb__vector_job){&add_op, kind, count, .v = {(void *)x, y}, .s = {scale}}, NULL);
+}
+
+void qb__vector_add_views(const qb__vectors *v, const void *x, size_t first, size_t count, size_t each, void *y) {
+    qb__vector_run(v,
+                   (qb__vector_job){&add_op, QB__EQUATIONS, count * each, .v = {(void *)x, y}, .s = {1},
+                                    .views = {first, count, each}},
+                   NULL);
 }
 
 static void fold(const qb__vector_job *job, size_t first, size_t end, double *sums) {

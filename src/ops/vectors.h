@@ -93,6 +93,8 @@ qb_status qb__vector_pass(const qb__vectors *v, void *x, size_t count, bool into
 double qb__vector_dot(const qb__vectors *v, qb__vector_kind kind, const void *a, const void *b, size_t count);
 /* y += scale x. */
 void qb__vector_add(const qb__vectors *v, qb__vector_kind kind, double scale, const void *x, void *y, size_t count);
+/* Equations: views first <= v < first + count of y += x, which holds only these views. each: elements of a view. */
+void qb__vector_add_views(const qb__vectors *v, const void *x, size_t first, size_t count, size_t each, void *y);
 /* y = x + scale y. */
 void qb__vector_fold(const qb__vectors *v, qb__vector_kind kind, const void *x, double scale, void *y, size_t count);
 /* Equations: y = weight (a - y); weight NULL: 1. Sum: squares of a - y. */

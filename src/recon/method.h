@@ -37,6 +37,7 @@ typedef struct qb__decision {
     size_t view_grain; /* ranks' shares of views are multiples of this; 0 = 1 */
     /* ranks share the views, and each rank gets the whole volume, summed over the views of all ranks */
     bool summed;
+    bool shares_slices;   /* `summed`, and each rank gets only its run of the slices, as from qb__cut_column() */
     const char *together; /* why slices cannot be shared among ranks at all; NULL: they can */
     bool resume;          /* resume what an interrupted run of the same job has left */
     double checkpoint;    /* seconds between notes of what is done, for a resumed run; 0 = never */

@@ -80,7 +80,7 @@ static qb_status barrier(void *self, qb_status status) {
 }
 
 int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, qb__stage *stages) {
-    if (!r->share.ranks || r->share.ranks->columns < 2) return 0;
+    if (!r->share.ranks || r->share.ranks->columns < 2 || r->decision.shares_slices) return 0;
     const size_t columns = (size_t)r->share.ranks->columns, run = qb__ceil_div(cut->slices, columns);
     const double bytes = (double)cut->slices * (double)pixels(r) * sizeof(float);
     if (r->decision.summed) {

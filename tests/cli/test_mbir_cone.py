@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conebeam import Circle, integrals
-from qbtest import fails, fault, killed, MPIRUN, NO_RANKS, opencl, QB, qb, qb_json, RANKS_ENV, slow  # noqa: F401 (opencl is a fixture)
+from qbtest import fails, fault, killed, memory_is_ours, MPIRUN, NO_RANKS, opencl, QB, qb, qb_json, RANKS_ENV, slow  # noqa: F401 (opencl is a fixture)
 
 CIRCLE = ["--sod", 20, "--sdd", 34]
 WATER = 0.02
@@ -240,7 +240,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bits(where, foam, opencl, t
 
 @pytest.mark.skipif(NO_RANKS is not None, reason=str(NO_RANKS))
 def test_ranks_take_the_same_steps_and_resume(cone, tmp_path):
-    """The same start, subsets and passes as one process; killed, they go on from what rank 0 has kept."""
+    """The same start, subsets and passes as one process; killed, they go on from what each has kept."""
     how = ["--threads", 1, "--equits", 12, "--stop", 0]
     out, kept = tmp_path / "out.npy", tmp_path / "out.npy.checkpoint"
     def ranks(*more, env={}):
@@ -261,6 +261,24 @@ def test_ranks_take_the_same_steps_and_resume(cone, tmp_path):
     done = ranks("--resume", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["convergence"]["resumed_at_equits"] >= 2, done.stderr
     assert out.read_bytes() == whole and not kept.exists()
+
+
+@memory_is_ours
+@pytest.mark.skipif(NO_RANKS is not None, reason=str(NO_RANKS))
+def test_ranks_share_the_volume(cone, tmp_path):
+    """Each has its own slices, so two need less memory than one; and there may be more ranks than slices."""
+    def ranks(n, *more):
+        done = subprocess.run([MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(n), QB, *map(str, ["mbir", cone / "s.h5", *WIDE, "--equits", 1, "--threads", 1, "-q", *more])],
+                              env=RANKS_ENV, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    large = ["--size", "96,96,96", "--voxel", 0.2]
+    room = int(0.7 * qb_json("plan", "mbir", cone / "s.h5", *WIDE, *large, "--threads", 1, "-o", tmp_path / "v.npy")["memory_bytes"])
+    fails(2, "mbir", cone / "s.h5", *WIDE, *large, "--threads", 1, "--max-ram", room, "-o", tmp_path / "v.npy", says=["--max-ram"])
+    ranks(2, *large, "--max-ram", room, "-o", tmp_path / "v.npy")
+    few = ["--size", "24,24,2"]
+    one, _ = run(cone, tmp_path / "one.npy", *few, "--equits", 1)
+    ranks(4, *few, "-o", tmp_path / "few.npy")
+    assert hu(np.load(tmp_path / "few.npy"), one) < 0.01
 
 
 @pytest.mark.parametrize("phantom,views,photons", [("shepp-logan", 13, 100000), ("shepp-logan", 13, 10000), ("spheres", 100, 1000), ("foam", 100, 3000)])

@@ -10,8 +10,8 @@
  * the kernels' own layout on the device (project_joseph.clh), with zeros around them: in this layout they can be added
  * and multiplied as vectors. Parts that to_lines, columns and the two directions do not write must be zeroed once.
  *
- * A volume may come in slabs, ascending, and rays in blocks of views that begin at a multiple of QB__JOSEPH_VIEWS, or
- * of the problem's own size of a block: neither changes the bits. All calls are asynchronous, in the order of the queue. */
+ * A volume may come in slabs, ascending, and rays in blocks of views that begin at a multiple of QB__JOSEPH_VIEWS:
+ * neither changes the bits. All calls are asynchronous, in the order of the queue. */
 enum { QB__JOSEPH_VIEWS = 32 };
 
 typedef struct qb__joseph_plan qb__joseph_plan;

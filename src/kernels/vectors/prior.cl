@@ -7,6 +7,8 @@
 #define COST 16
 #define SLOPES 32
 #define CURVES 64
+#define PUT 128
+#define CLEAR 256
 
 FUNCTION qb_surrogate surrogate_in(numbers n) {
     qb_surrogate b;
@@ -38,7 +40,7 @@ FUNCTION qb_surrogate surrogate_in(numbers n) {
         PAIR(east &&south, corner, (step) + along_x + along_y, counts)                                                 \
     }
 
-/* a = x, b = slope, c = curve, d = toward. */
+/* a = x, b = slope, c = curve, d = toward. Only slices s0 <= z < s1 step, in others b becomes 0. */
 VECTOR_KERNEL(prior_step) {
     LOCAL float2 pairs[ITEMS];
     const qb_surrogate s = surrogate_in(more);
@@ -48,6 +50,10 @@ VECTOR_KERNEL(prior_step) {
     FOR_ELEMENTS(i) {
         VOXEL(i);
         if (!there) continue;
+        if (iz < (int)s0 || iz >= (int)s1) {
+            b[i] = 0.0f;
+            continue;
+        }
         const long along_x = line, along_y = (long)plane;
         const bool west = ix > edge, east = ix + 1 < across - edge, north = iy > edge, south = iy + 1 < down - edge;
         const float x = a[i];
@@ -82,6 +88,20 @@ VECTOR_KERNEL(prior_step) {
         b[i] = next;
     }
     gather_sum(pairs, cost, 0, partial);
+}
+
+/* a = a slice, b = x, s0: its z. Copies the slice from x; with PUT, to x; with CLEAR, sets it to zero in x. */
+VECTOR_KERNEL(prior_slice) {
+    FOR_ELEMENTS(i) {
+        const ulong nx = (ulong)(across - 2 * edge), iy = i / nx, ix = i % nx;
+        if (iy >= (ulong)(down - 2 * edge)) continue;
+        const ulong at =
+            ((iy + (ulong)edge) * (ulong)across + ix + (ulong)edge) * (ulong)line + (ulong)(front + (int)s0);
+        if (flags & (PUT | CLEAR))
+            b[at] = flags & PUT ? a[i] : 0.0f;
+        else
+            a[i] = b[at];
+    }
 }
 
 /* a = x+, b = x, c = z. Sets z = x+ + s0 (x+ - x) + s1 (x+ - z) and x = x+. Sums: |x+ - x|, |x+|, (z - x+) (x+ - x). */

@@ -9,7 +9,7 @@ VECTOR_KERNEL(vector_dot) {
     gather_sum(pairs, sum, 0, partial);
 }
 
-VECTOR_KERNEL(vector_add) { FOR_ELEMENTS(i) b[i] = ADD(b[i], MUL(s0, a[i])); }
+VECTOR_KERNEL(vector_add) { FOR_ELEMENTS(i) b[i + shift] = ADD(b[i + shift], MUL(s0, a[i])); }
 
 VECTOR_KERNEL(vector_fold) { FOR_ELEMENTS(i) b[i] = ADD(a[i], MUL(s0, b[i])); }
 

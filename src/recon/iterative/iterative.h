@@ -22,9 +22,11 @@ typedef struct qb__iterative {
     const qb_geometry *geometry; /* &own, or the caller's */
     qb_geometry ordered;         /* geometry with the views in the order of the solver's subsets */
     const qb_geometry *rays;     /* rays of the projections: `geometry` or &ordered */
-    /* [views] order: from a view of `rays` to the view of the scan; place: the reverse; NULL: the order is the same */
+    /* [views] order: the views of this rank, in the order of `rays`, as views of the scan; place: the reverse; NULL: the
+     * order is the same */
     size_t *order, *place;
     size_t *subset, *all_subset, subsets; /* same meaning as in qb__linear */
+    size_t *shares;                       /* [subsets][ranks] number of views of a subset that each rank has */
     const qb__solve_model *model;         /* model of MBIR; set before the solver runs */
     /* vectors of unknowns and of equations that the method holds besides those of the solver */
     size_t more_unknowns, more_lines;
@@ -37,9 +39,13 @@ typedef struct qb__iterative {
     bool looked;        /* begin() has run */
     size_t ranks, rank; /* number of ranks that share the views; number of this rank */
     size_t view_grain;  /* a rank's views are a multiple of this */
-    qb_grid grid;       /* grid of the unknowns, which may have more slices than `asked` */
     qb_grid asked;      /* grid of the volume that is kept */
-    size_t beyond[2];   /* slices of `grid` before and after `asked` */
+    qb_grid whole;      /* the same with slices beyond its ends */
+    size_t ends[2];     /* slices of `whole` before and after `asked` */
+    qb_grid grid;       /* grid of this rank's unknowns: `whole`, or a part of its slices */
+    qb__run slices;     /* slices of `asked` in `grid` */
+    size_t beyond[2];   /* slices of `grid` before and after them */
+    bool neighbour[2];  /* if ranks share the slices: the slice before or after belongs to another rank */
     bool alone;         /* the grid gets no slices beyond the volume; set before the grid is decided */
     bool *lost;         /* [slices that are kept] true if hardly any ray measured the slice; NULL: no such slice */
     qb_projector *projector;
@@ -49,16 +55,19 @@ typedef struct qb__iterative {
 
 /* Divide the views into subsets of at least `least` views each (iterative_subsets.c). */
 qb_status qb__iterative_order(qb__iterative *it, size_t least);
+/* The view of the scan that is view `view` of this rank. */
+size_t qb__iterative_scan_view(const qb__iterative *it, size_t view);
 /* numbers is [view][row][column] of the whole scan in host memory. Returns the numbers of view `view` of this rank. */
 const float *qb__iterative_view_of(const qb__iterative *it, const float *numbers, size_t view);
 /* Number of pairs of forward and adjoint that the solver needs, for forecasts. */
 double qb__iterative_passes(const qb__iterative *it);
 
 /* Slices beyond the ends of the volume (iterative_beyond.c). find_beyond: how many there are before and after the
- * volume. kept_slices, kept: number of slices and voxels that are kept. slice_of: the slice of `numbers`, a kept volume
- * [z][y][x] in host memory, that stands for slice z of the grid. is_beyond: true if slice z is not kept. keep: move the
- * kept slices to the front of `volume`. */
+ * volume. shares_slices: true if ranks share the slices. kept_slices, kept: number of slices and voxels of this rank that are kept. slice_of: the slice of
+ * `numbers`, these slices [z][y][x] in host memory, that stands for slice z of the grid. is_beyond: true if slice z is
+ * not kept. keep: move the kept slices to the front of `volume`. */
 void qb__iterative_find_beyond(const qb__iterative *it, const qb_grid *asked, size_t beyond[2]);
+bool qb__iterative_shares_slices(const qb__iterative *it);
 size_t qb__iterative_kept_slices(const qb__iterative *it);
 size_t qb__iterative_kept(const qb__iterative *it);
 const float *qb__iterative_slice_of(const qb__iterative *it, const float *numbers, size_t z);
@@ -90,6 +99,23 @@ qb_status qb__iterative_open(void *plan, const qb__cut *cut);
  * QB_BAD_ARGUMENT for other words. */
 qb_status qb__iterative_regularisation(const qb_iterative_options *options, double *lambda, double *weigh_by);
 
+/* Ranks share the slices (iterative_slices.c). A block of views is projected by all ranks, each through its own slices.
+ * Each rank gets its own views of the block from all, and adds them in the order of ranks. For the adjoint all ranks get
+ * all views of the block. */
+typedef struct qb__iterative_exchange {
+    size_t views, piece; /* most views of a block, and of this rank in it; 0: ranks do not share the slices */
+    size_t view_bytes, slice_bytes;
+    char *block, *come; /* host memory: the block; [ranks] pieces of it */
+    char *slice[4];     /* outermost own slices; their neighbours on other ranks */
+    /* the same on a device; NULL: none */
+    qb__queue *queue;
+    qb__memory *device_block, **device_come, *device_slice[4];
+    /* Operations of the engine on views first <= v < first + count of `rays`, which the block holds from its beginning:
+     * block = A x; x = A' block, or, if `more`, x += A' block. */
+    qb_status (*project)(void *self, const void *x, size_t first, size_t count, void *block);
+    qb_status (*back)(void *self, const void *block, size_t first, size_t count, bool more, void *x);
+} qb__iterative_exchange;
+
 /* State of an engine while it runs (iterative_prepare.c). */
 typedef struct qb__iterative_run {
     const qb__iterative *it;
@@ -98,6 +124,8 @@ typedef struct qb__iterative_run {
     qb__solved solved;
     uint64_t lost;  /* number of unmeasured line integrals of this rank */
     double outside; /* share of the sum of line integrals on rays that meet no voxel; 0: too little to matter */
+    const qb__vectors *vectors;      /* while a solver runs */
+    qb__iterative_exchange exchange; /* ranks share the slices */
     /* buffers for ranks (iterative_ranks.c) */
     double *numbers; /* [ranks] */
     /* a run of the volume: received from the previous rank; to be sent to the next rank */
@@ -166,6 +194,21 @@ void qb__iterative_disconnect(qb__iterative_run *r, qb_status status);
 qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *runs);
 qb_status qb__iterative_total(qb__iterative_run *r, double *sum);   /* replace *sum by the sum over all ranks */
 qb_status qb__iterative_same(qb__iterative_run *r, double *number); /* replace *number by that of rank 0 */
+/* Wait for NCCL, if it was asked for, and report the transport, once. */
+qb_status qb__iterative_join(qb__iterative_run *r);
+qb__comm *qb__iterative_others(const qb__iterative_run *r);
+
+/* Ranks share the slices: bytes of the buffers; make them, once r->run and the exchange's sizes and functions are set
+ * (device NULL: in host memory only). qb__iterative_forget() releases them. */
+void qb__iterative_exchange_sizes(qb__iterative_run *r, size_t view_bytes);
+size_t qb__iterative_exchange_bytes(const qb__iterative_run *r);
+qb_status qb__iterative_exchange_make(qb__iterative_run *r, qb__device *device, qb__queue *queue);
+void qb__iterative_exchange_destroy(qb__iterative_run *r);
+/* As in qb__linear; self: an engine's state, which begins with its qb__iterative_run. */
+qb_status qb__iterative_forward_slices(void *self, const void *x, size_t first, size_t count, void *y);
+qb_status qb__iterative_adjoint_slices(void *self, const void *y, size_t first, size_t count, bool more, void *x);
+qb_status qb__iterative_halo(void *self, bool fill, void *x);
+
 /* Collective: wait until all ranks have finished or one has failed. It has the form of qb__stage.barrier. */
 qb_status qb__iterative_barrier(qb__iterative_run *r, qb_status status);
 

@@ -9,6 +9,8 @@
 #include "geometry/overhang.h"
 #include "recon/iterative/iterative.h"
 
+bool qb__iterative_shares_slices(const qb__iterative *it) { return it->solver->grain > 0 && it->ranks > 1; }
+
 size_t qb__iterative_kept_slices(const qb__iterative *it) { return it->grid.n[2] - it->beyond[0] - it->beyond[1]; }
 
 size_t qb__iterative_kept(const qb__iterative *it) {

@@ -25,23 +25,24 @@ typedef struct on_cpu {
 
 /* ---- iterations ---- */
 
-/* Number of views that are projected at a time, in a block with the layout of the kernels; with other ranks, all views
- * of this rank. */
+/* Number of views that are projected at a time, in a block with the layout of the kernels; where runs of the volume pass
+ * from rank to rank, all views of this rank. */
 static size_t block_views(const qb__iterative *it, const qb__cut *cut) {
     const size_t most = it->projector->flat ? MANY_FLAT_VIEWS : MANY_VIEWS;
-    return cut->grid ? qb__run_count(cut->all_views) : qb__smaller(most, it->info->views);
+    return cut->grid && !qb__iterative_shares_slices(it) ? qb__run_count(cut->all_views)
+                                                         : qb__smaller(most, it->info->views);
 }
 
 static size_t block_floats(const qb__iterative *it, const qb__cut *cut) {
     return block_views(it, cut) * qb__project_view_floats(it->projector);
 }
 
-static qb_status forward_of(void *self, const void *x, size_t first, size_t count, void *projections) {
+/* y = A x for views first <= v < first + count of the rays. */
+static qb_status project(void *self, const void *x, size_t view0, size_t count, void *projections) {
     float *y = projections;
     const on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
-    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.all_views.first + first,
-                 view1 = view0 + count;
+    const size_t image = it->info->rows * it->info->columns, view1 = view0 + count;
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
         const size_t end = qb__smaller(view + block_views(it, &it->cut), view1);
         memset(cpu->block, 0, block_floats(it, &it->cut) * sizeof *cpu->block);
@@ -53,7 +54,8 @@ static qb_status forward_of(void *self, const void *x, size_t first, size_t coun
 }
 
 static qb_status forward(void *self, const void *x, void *projections) {
-    return forward_of(self, x, 0, ((const on_cpu *)self)->views, projections);
+    const on_cpu *cpu = self;
+    return project(self, x, cpu->run.it->cut.all_views.first, cpu->views, projections);
 }
 
 /* ---- runs of bricks, where ranks share the views ---- */
@@ -83,6 +85,8 @@ static size_t most_run_bytes(const qb__iterative *it) {
     qb__project_brick(it->projector, 0, at, n);
     return first_brick(it, 1) * n[0] * n[1] * n[2] * sizeof(float);
 }
+
+static size_t run_room(const qb__iterative *it) { return qb__iterative_shares_slices(it) ? 0 : most_run_bytes(it); }
 
 /* Copy the voxels of a brick, line by line, from cpu->x to `to`, or from `from` to cpu->x. Returns their number. */
 static size_t copy_brick(const on_cpu *cpu, size_t brick, float *to, const float *from) {
@@ -124,22 +128,13 @@ static qb_status add_run(void *self, size_t run, bool first) {
 
 /* ---- the adjoint ---- */
 
-/* With several ranks the result is not added to the old one. */
-static qb_status adjoint_of(void *self, const void *projections, size_t first, size_t count, bool more, void *x) {
+/* x = A' y for these views, or, if `more`, x += A' y. */
+static qb_status back(void *self, const void *projections, size_t view0, size_t count, bool more, void *x) {
     const float *y = projections;
     on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
-    const size_t image = it->info->rows * it->info->columns, view0 = it->cut.all_views.first + first,
-                 view1 = view0 + count;
+    const size_t image = it->info->rows * it->info->columns, view1 = view0 + count;
     const size_t bricks = qb__project_bricks(it->projector);
-    if (it->ranks > 1) {
-        const qb__iterative_runs runs = {
-            .self = cpu, .count = run_count(it), .bytes = run_bytes, .add = add_run, .take = take_run, .put = put_run};
-        qb__project_spread(it->projector, view0, view1, y, cpu->block);
-        cpu->x = x;
-        cpu->some = (qb__run){view0, view1};
-        return qb__iterative_pass(&cpu->run, &runs);
-    }
     if (!more) memset(x, 0, qb__iterative_unknowns(it) * sizeof(float));
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
         const size_t end = qb__smaller(view + block_views(it, &it->cut), view1);
@@ -151,7 +146,16 @@ static qb_status adjoint_of(void *self, const void *projections, size_t first, s
 }
 
 static qb_status adjoint(void *self, const void *projections, void *x) {
-    return adjoint_of(self, projections, 0, ((const on_cpu *)self)->views, false, x);
+    on_cpu *cpu = self;
+    const qb__iterative *it = cpu->run.it;
+    const size_t view0 = it->cut.all_views.first, view1 = view0 + cpu->views;
+    const qb__iterative_runs runs = {
+        .self = cpu, .count = run_count(it), .bytes = run_bytes, .add = add_run, .take = take_run, .put = put_run};
+    if (it->ranks < 2) return back(self, projections, view0, cpu->views, false, x);
+    qb__project_spread(it->projector, view0, view1, projections, cpu->block);
+    cpu->x = x;
+    cpu->some = (qb__run){view0, view1};
+    return qb__iterative_pass(&cpu->run, &runs);
 }
 
 static qb_status load(void *self, qb__vector_kind kind, const float *numbers, bool only_kept, void *vector) {
@@ -166,11 +170,12 @@ static qb_status barrier(void *self, qb_status status) { return qb__iterative_ba
 static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)chunk, (void)task, (void)worker;
     on_cpu *cpu = self;
+    const bool shares = qb__iterative_shares_slices(cpu->run.it);
     const qb__linear calls = {.self = cpu,
                               .forward = forward,
                               .adjoint = adjoint,
-                              .forward_of = forward_of,
-                              .adjoint_of = adjoint_of,
+                              .forward_of = shares ? qb__iterative_forward_slices : project,
+                              .adjoint_of = shares ? qb__iterative_adjoint_slices : back,
                               .load = load,
                               .total = total,
                               .kernel = cpu->run.it->projector->variant->head.id};
@@ -207,7 +212,8 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 static qb__room memory(void *state, const qb__cut *cut) {
     const qb__iterative *it = ((on_cpu *)state)->run.it;
     return (qb__room){.host = qb__iterative_here_bytes(it, cut) + block_floats(it, cut) * sizeof(float) +
-                              qb__iterative_share_bytes(it, most_run_bytes(it))};
+                              qb__iterative_share_bytes(it, run_room(it)) +
+                              qb__iterative_exchange_bytes(&((const on_cpu *)state)->run)};
 }
 
 /* Forecast: each iteration takes one forward and one adjoint projection, and two passes over all vectors. Kernels
@@ -234,6 +240,9 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     qb_status status = qb__alloc(1, sizeof *cpu, &cpu);
     if (status != QB_OK) return status;
     *cpu = (on_cpu){.run.it = it, .threads = task->threads};
+    cpu->run.exchange.project = project;
+    cpu->run.exchange.back = back;
+    qb__iterative_exchange_sizes(&cpu->run, it->info->rows * it->info->columns * sizeof(float));
     offer->state = cpu;
     offer->space = qb__iterative_space(&cpu->run, offer->space.cap);
     return qb__kernel_of_cpu(it->options->kernel);
@@ -247,8 +256,12 @@ static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *ru
     cpu->views = qb__iterative_views(cpu->run.it, cut);
     if (run->env) cpu->quiet = *run->env;
     cpu->quiet.progress = NULL;
-    const qb_status status = qb__iterative_share(&cpu->run, most_run_bytes(cpu->run.it));
-    return status == QB_OK ? qb__alloc(block_floats(cpu->run.it, cut), sizeof *cpu->block, &cpu->block) : status;
+    qb_status status;
+    QB__TRY(qb__iterative_share(&cpu->run, run_room(cpu->run.it)));
+    QB__TRY(qb__iterative_exchange_make(&cpu->run, NULL, NULL));
+    status = qb__alloc(block_floats(cpu->run.it, cut), sizeof *cpu->block, &cpu->block);
+out:
+    return status;
 }
 
 static qb_status finish(void *state, cJSON *report, qb__prep_counts *counts) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A device as an engine of the iterative methods. The CPU prepares the line integrals, which are uploaded once. Volume,
  * projections and all vectors of the solver stay on the device, and the volume is downloaded at the end. If ranks share
- * the views, each device holds the whole volume, and runs of its lines pass through the hosts or by NCCL. If memory is
+ * the views, each device holds the whole volume, and runs of its lines pass through the hosts or by NCCL; ranks of MBIR
+ * share the slices (iterative_slices.c). If memory is
  * short, two vectors of the volume and a block of views stay on the device, and other vectors are in host memory
  * (ops/vectors_spill.h). With even less memory, volume and views pass through the device in parts
  * (iterative_slabs.c). */
@@ -34,6 +35,8 @@ static size_t lines_bytes(const on_device *d, size_t run) {
            qb__joseph_lines_at(&d->problem, first_line(d, run));
 }
 
+static size_t run_room(const on_device *d) { return qb__iterative_shares_slices(d->run.it) ? 0 : lines_bytes(d, 0); }
+
 static size_t run_bytes(void *self, size_t run) { return lines_bytes(self, run); }
 
 static size_t run_start(void *self, size_t run) {
@@ -56,7 +59,7 @@ static size_t staging_bytes(const on_device *d, const qb__cut *cut) {
 }
 
 static qb__joseph_most most_of(const on_device *d, const qb__cut *cut) {
-    return (qb__joseph_most){d->run.it->grid.n[2], qb__run_count(cut->all_views)};
+    return (qb__joseph_most){d->run.it->grid.n[2], qb__larger(qb__run_count(cut->all_views), d->run.exchange.views)};
 }
 
 static size_t whole_bytes(const on_device *d, const qb__cut *cut) {
@@ -64,7 +67,7 @@ static size_t whole_bytes(const on_device *d, const qb__cut *cut) {
     const qb__joseph_problem own = own_problem(d, cut), *p = &own;
     return (1 + qb__iterative_unknown_vectors(it)) * qb__device_vector_bytes(p, QB__UNKNOWNS) +
            (1 + qb__iterative_line_vectors(it)) * qb__device_vector_bytes(p, QB__EQUATIONS) +
-           qb__device_vectors_bytes(p) + staging_bytes(d, cut) +
+           qb__device_vectors_bytes(p) + staging_bytes(d, cut) + qb__iterative_exchange_bytes(&d->run) +
            qb__joseph_plan_bytes(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values);
 }
 
@@ -95,7 +98,8 @@ static size_t host_bytes(const on_device *d, const qb__cut *cut) {
     const qb__joseph_problem own = own_problem(d, cut);
     if (d->apart) return qb__iterative_here_bytes(d->run.it, cut);
     return (size_t)d->run.it->options->iterations * sizeof(qb__solve_trace) + qb__device_vectors_bytes(&own) +
-           qb__iterative_share_bytes(d->run.it, lines_bytes(d, 0)) + (d->spill.piece ? spilled_host_bytes(d) : 0);
+           qb__iterative_share_bytes(d->run.it, run_room(d)) + qb__iterative_exchange_bytes(&d->run) +
+           (d->spill.piece ? spilled_host_bytes(d) : 0);
 }
 
 static qb__room memory(void *state, const qb__cut *cut) {
@@ -145,8 +149,8 @@ static qb_status take_less(on_device *d, size_t cap, const qb_env *env) {
 /* Seconds of transfers between ranks in an iteration: through host memory, and back to the devices. */
 static double pass_seconds(const on_device *d) {
     const qb__iterative *it = d->run.it;
-    const double volume = (double)qb__iterative_unknowns(it) * 4;
-    return it->ranks < 2 ? 0 : 2 * volume * (1 / d->pick.costs.up + 1 / d->pick.costs.down + 1 / 4e9);
+    const size_t numbers = qb__iterative_shares_slices(it) ? qb__iterative_equations(it) : qb__iterative_unknowns(it);
+    return it->ranks < 2 ? 0 : 2 * 4 * (double)numbers * (1 / d->pick.costs.up + 1 / d->pick.costs.down + 1 / 4e9);
 }
 
 /* Seconds to prepare the line integrals. */
@@ -171,9 +175,22 @@ static double seconds(void *state, const qb__cut *cut) {
     const double steps = it->subsets ? (double)it->subsets : 1;
     const double passing = d->spill.piece ? (2 * steps * down + up) / d->pick.costs.up : 0;
     const double share = (double)qb__run_count(cut->all_views) / (double)it->info->views;
-    const double waits = (double)(it->ranks - 1) / (double)run_count(d);
+    const double waits = qb__iterative_shares_slices(it) ? 0 : (double)(it->ranks - 1) / (double)run_count(d);
     return prepare + up / d->pick.costs.up + down / d->pick.costs.down +
            passes_of(it) * ((2 + waits) * share * d->pick.choice.seconds + pass_seconds(d) + vectors + passing);
+}
+
+/* ---- views first <= v < first + count of the rays, through all slices of the grid ---- */
+
+static qb_status project(void *self, const void *x, size_t first, size_t count, void *y) {
+    const on_device *d = self;
+    if (count == 0) return QB_OK;
+    return qb__joseph_forward(d->plan, d->queue, x, 0, d->run.it->grid.n[2], first, first + count, y);
+}
+
+static qb_status back(void *self, const void *y, size_t first, size_t count, bool more, void *x) {
+    const on_device *d = self;
+    return qb__joseph_adjoint(d->plan, d->queue, y, first, first + count, x, 0, d->run.it->grid.n[2], more);
 }
 
 /* ---- the offer ---- */
@@ -190,7 +207,9 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     d->threads = task->threads;
     d->problem = qb__project_problem(it->rays, &it->grid);
     d->problem.pool = it->projector->pool;
-    d->problem.block = it->view_grain;
+    qb__iterative_exchange_sizes(&d->run, qb__joseph_block_bytes(&d->problem, 1));
+    d->run.exchange.project = project;
+    d->run.exchange.back = back;
     offer->state = d;
     status = qb__project_pick(task->devices, &d->problem, it->options->kernel, env, &d->pick);
     if (status != QB_OK) return status;
@@ -202,15 +221,9 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
 
 /* ---- work ---- */
 
-static qb_status forward_of(void *self, const void *x, size_t first, size_t count, void *y) {
-    const on_device *d = self;
-    const size_t view0 = d->run.it->cut.all_views.first + first, slices = d->run.it->grid.n[2];
-    if (count == 0) return QB_OK;
-    return qb__joseph_forward(d->plan, d->queue, x, 0, slices, view0, view0 + count, y);
-}
-
 static qb_status forward(void *self, const void *x, void *y) {
-    return forward_of(self, x, 0, ((const on_device *)self)->views, y);
+    return project(self, x, ((const on_device *)self)->run.it->cut.all_views.first, ((const on_device *)self)->views,
+                   y);
 }
 
 static qb_status add_run(void *self, size_t run, bool first) {
@@ -234,10 +247,9 @@ static qb_status put_run(void *self, size_t run, const void *from) {
     return qb__queue_finish_after(d->queue, status);
 }
 
-/* With several ranks the result is not added to the old one. */
-static qb_status adjoint_of(void *self, const void *y, size_t first, size_t count, bool more, void *x) {
+static qb_status adjoint(void *self, const void *y, void *x) {
     on_device *d = self;
-    const size_t slices = d->run.it->grid.n[2], view0 = d->run.it->cut.all_views.first + first;
+    const size_t view0 = d->run.it->cut.all_views.first;
     const qb__iterative_runs runs = {.self = d,
                                      .count = run_count(d),
                                      .bytes = run_bytes,
@@ -247,14 +259,10 @@ static qb_status adjoint_of(void *self, const void *y, size_t first, size_t coun
                                      .queue = d->queue,
                                      .volume = x,
                                      .at = run_start};
-    if (d->run.it->ranks < 2) return qb__joseph_adjoint(d->plan, d->queue, y, first, first + count, x, 0, slices, more);
+    if (d->run.it->ranks < 2) return back(self, y, view0, d->views, false, x);
     d->y = y, d->x = x;
-    d->some = (qb__run){view0, view0 + count};
+    d->some = (qb__run){view0, view0 + d->views};
     return qb__iterative_pass(&d->run, &runs);
-}
-
-static qb_status adjoint(void *self, const void *y, void *x) {
-    return adjoint_of(self, y, 0, ((const on_device *)self)->views, false, x);
 }
 
 static qb_status total(void *self, double *sum) { return qb__iterative_total(&((on_device *)self)->run, sum); }
@@ -269,12 +277,13 @@ static qb_status barrier(void *self, qb_status status) {
 
 static qb_status solve(on_device *d, const float *lines, float *volume) {
     const qb__iterative *it = d->run.it;
+    const bool shares = qb__iterative_shares_slices(it);
     const qb__linear calls = {.self = d,
                               .forward = forward,
                               .adjoint = adjoint,
-                              .forward_of = forward_of,
-                              .adjoint_of = adjoint_of,
-                              .aligned = it->view_grain,
+                              .forward_of = shares ? qb__iterative_forward_slices : project,
+                              .adjoint_of = shares ? qb__iterative_adjoint_slices : back,
+                              .aligned = QB__JOSEPH_VIEWS,
                               .most_views = d->spill.piece ? d->spill.views : 0,
                               .load = qb__iterative_device_load,
                               .total = total,
@@ -340,7 +349,8 @@ static qb_status open_whole(on_device *d, const qb__cut *cut) {
                                        spills ? KEPT_UNKNOWNS : qb__iterative_unknown_vectors(d->run.it)));
     QB__TRY(qb__device_vectors_reserve(&d->own, QB__EQUATIONS,
                                        spills ? KEPT_EQUATIONS : qb__iterative_line_vectors(d->run.it)));
-    QB__TRY(qb__iterative_share(&d->run, lines_bytes(d, 0)));
+    QB__TRY(qb__iterative_share(&d->run, run_room(d)));
+    QB__TRY(qb__iterative_exchange_make(&d->run, d->pick.device, d->queue));
 out:
     return status;
 }

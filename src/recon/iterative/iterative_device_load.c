@@ -91,6 +91,7 @@ qb_status qb__iterative_device_load(void *self, qb__vector_kind kind, const floa
     void *plain = NULL;
     qb_status status;
     if (kind == QB__EQUATIONS) return load_views(d, numbers, false, vector);
+    if (qb__iterative_kept(it) == 0) return QB_OK;
     QB__TRY(take_staging(d, &plain));
     if (it->beyond[0] + it->beyond[1]) QB__TRY(load_beyond(d, numbers, only_kept, plain));
     QB__TRY(qb__memory_upload(d->queue, plain, it->beyond[0] * slice * sizeof(float), numbers,
@@ -113,7 +114,8 @@ qb_status qb__iterative_device_fetch(on_device *d, float scale, float *volume) {
     }
     QB__TRY(take_staging(d, &plain));
     QB__TRY(qb__joseph_from_lines(d->plan, d->queue, x, 0, it->grid.n[2], scale, plain, 0));
-    QB__TRY(qb__memory_download(d->queue, plain, first, volume, qb__iterative_kept(it) * sizeof(float)));
+    if (qb__iterative_kept(it))
+        QB__TRY(qb__memory_download(d->queue, plain, first, volume, qb__iterative_kept(it) * sizeof(float)));
 out:
     drop_staging(d, plain);
     if (x != d->volume) qb__vector_drop(&d->vectors, x);

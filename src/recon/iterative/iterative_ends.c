@@ -27,9 +27,9 @@ static void scale_view(void *context, size_t task, int worker) {
     const qb__iterative *it = s->it;
     const size_t rows = it->info->rows, columns = it->info->columns;
     double height, step;
-    if (!qb__flat_rows(it->rays, &it->grid, it->cut.all_views.first + task, &height, &step)) return;
+    if (!qb__flat_rows(it->geometry, &it->whole, qb__iterative_scan_view(it, task), &height, &step)) return;
     for (size_t row = 0; row < rows; row++) {
-        const double part = part_of(height + (double)row * step, it->grid.n[2]);
+        const double part = part_of(height + (double)row * step, it->whole.n[2]);
         float *line = s->lines + (task * rows + row) * columns;
         for (size_t c = 0; part < 1 && c < columns; c++) line[c] *= (float)part; /* -0 stays */
     }

@@ -140,7 +140,7 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
                                    .voxels = options->voxels,
                                    .offset = options->offset,
                                    .like = options->like};
-    qb_grid *grid = &it->grid;
+    qb_grid *grid = &it->asked;
     qb_status status =
         usual_grid(it, asked.size.count || asked.voxel > 0 || asked.voxels.count || asked.like, env, grid);
     if (status == QB_OK) {
@@ -172,12 +172,28 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
     return QB_OK;
 }
 
+/* Move the ends of a grid by these numbers of slices. */
+static qb_grid extended(const qb_grid *grid, double before, double after) {
+    qb_grid out = *grid;
+    out.offset[2] += 0.5 * (after - before) * grid->voxel[2];
+    out.n[2] = (size_t)((double)grid->n[2] + before + after);
+    return out;
+}
+
+/* A rank without slices has one that belongs to a neighbour. */
 static void add_beyond(qb__iterative *it) {
-    qb_grid *grid = &it->grid;
-    it->asked = *grid;
-    qb__iterative_find_beyond(it, &it->asked, it->beyond);
-    grid->offset[2] += 0.5 * ((double)it->beyond[1] - (double)it->beyond[0]) * grid->voxel[2];
-    grid->n[2] += it->beyond[0] + it->beyond[1];
+    const size_t slices = it->asked.n[2];
+    size_t first = 0, count = slices;
+    qb__iterative_find_beyond(it, &it->asked, it->ends);
+    it->whole = extended(&it->asked, (double)it->ends[0], (double)it->ends[1]);
+    if (qb__iterative_shares_slices(it)) qb__cut_rank(slices, 1, (int)it->ranks, (int)it->rank, &first, &count);
+    it->slices = (qb__run){first, first + count};
+    it->neighbour[0] = first > 0;
+    it->neighbour[1] = count > 0 && first + count < slices;
+    it->beyond[0] = first > 0 ? 1 : it->ends[0];
+    it->beyond[1] = it->neighbour[1] ? 1 : count > 0 ? it->ends[1] : 0;
+    it->grid = extended(&it->asked, (double)it->beyond[0] - (double)first,
+                        (double)it->beyond[1] - (double)(slices - it->slices.end));
 }
 
 /* ---- all together ---- */
@@ -185,12 +201,12 @@ static void add_beyond(qb__iterative *it) {
 /* Warn if slices have the pitch of the rows but lie half way between them. Each row then sees the mean of two slices,
  * and no row sees what alternates from slice to slice. */
 static void check_rows(const qb__iterative *it, const qb_env *env) {
-    const qb_grid *grid = &it->grid;
+    const qb_grid *grid = &it->asked;
     /* limit in detector rows: with a larger shift between views, other views see what one view misses */
     const double MOVES = 0.2;
     qb__wander wander;
     const double x = 0.5 * (double)(grid->n[0] - 1), y = 0.5 * (double)(grid->n[1] - 1);
-    const double z = floor(0.5 * (double)grid->n[2]);
+    const double z = floor(0.5 * (double)it->grid.n[2]);
     double at[3], next[3];
     if (it->info->rows < 2) return;
     if (qb__circle_wander(it->geometry, &wander) != QB_OK || !(wander.rows < MOVES)) return;
@@ -211,14 +227,10 @@ static void check_rows(const qb__iterative *it, const qb_env *env) {
                  fabs(off), grid->offset[0], grid->offset[1], fabs(height) < 1e-6 * grid->voxel[2] ? 0 : height);
 }
 
-/* Devices add views in blocks of this size. Ranks that share subsets have smaller blocks, so that there are as many
- * subsets as with one device. CPUs give the same bits with any division of the views. */
+/* Devices add views in blocks of this size. CPUs, and ranks that share the slices, give the same bits with any division
+ * of the views. */
 static size_t view_grain_of(const qb__iterative *it, const qb_env *env) {
-    enum { LEAST = 8 };
-    size_t grain = QB__JOSEPH_VIEWS;
-    if (!qb__device_is_asked(env)) return 1;
-    while (it->solver->grain && grain > LEAST && grain * it->ranks > QB__JOSEPH_VIEWS) grain /= 2;
-    return grain;
+    return qb__device_is_asked(env) && !qb__iterative_shares_slices(it) ? QB__JOSEPH_VIEWS : 1;
 }
 
 qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan, const qb_env *env,
@@ -235,11 +247,12 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     it->view_grain = view_grain_of(it, env);
     decision->view_grain = it->view_grain;
     decision->summed = true;
+    decision->shares_slices = qb__iterative_shares_slices(it);
     QB__TRY(qb__iterative_regularisation(it->options, &(double){0}, &(double){0}));
     QB__TRY(decide_geometry(it, task->more, env));
     QB__TRY(decide_grid(it, env, decision));
-    QB__TRY(qb__truncation_check_size(it->geometry, &it->grid, INFINITY, &decision->ends));
-    if (it->alone || solver->loose_ends) qb__truncation_check_height(it->geometry, &it->grid, &decision->ends);
+    QB__TRY(qb__truncation_check_size(it->geometry, &it->asked, INFINITY, &decision->ends));
+    if (it->alone || solver->loose_ends) qb__truncation_check_height(it->geometry, &it->asked, &decision->ends);
     add_beyond(it);
     decision->turn = (qb__turn_asked){.geometry = it->geometry};
     decision->axis_found = it->looked;
@@ -257,8 +270,8 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     if (it->geometry == &it->own && !isnan(it->center))
         cJSON_AddNumberToObject(json, "column", qb__column_whole(it->info, it->center));
     qb__info(env, "least squares of %zu line integrals in %zu voxels by %s, at most %d iterations%s",
-             qb__iterative_equations(it), qb__iterative_unknowns(it), solver->name, it->options->iterations,
-             it->options->nonneg ? ", not below zero" : "");
+             qb__iterative_equations(it), it->whole.n[0] * it->whole.n[1] * it->whole.n[2], solver->name,
+             it->options->iterations, it->options->nonneg ? ", not below zero" : "");
 out:
     return status;
 }
@@ -267,8 +280,8 @@ void qb__iterative_facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {
     (void)cut;
     const qb__iterative *it = plan;
     qb__fact_number(facts, NULL, "line_integrals", (double)qb__iterative_equations(plan));
-    if (it->beyond[0]) qb__fact_number(facts, NULL, "slices_before", (double)it->beyond[0]);
-    if (it->beyond[1]) qb__fact_number(facts, NULL, "slices_after", (double)it->beyond[1]);
+    if (it->ends[0]) qb__fact_number(facts, NULL, "slices_before", (double)it->ends[0]);
+    if (it->ends[1]) qb__fact_number(facts, NULL, "slices_after", (double)it->ends[1]);
 }
 
 void qb__iterative_release(void *plan) {
@@ -281,7 +294,8 @@ void qb__iterative_release(void *plan) {
     qb__free(it->place);
     qb__free(it->subset);
     qb__free(it->all_subset);
-    it->order = it->place = it->subset = it->all_subset = NULL;
+    qb__free(it->shares);
+    it->order = it->place = it->subset = it->all_subset = it->shares = NULL;
     it->lost = NULL;
     it->projector = NULL;
 }

@@ -56,15 +56,16 @@ static size_t prepare_tasks(void *self, size_t chunk) {
     return qb__iterative_views(it, &it->cut) ? end_view(it, chunk) - first_view(it, chunk) : 0;
 }
 
-static size_t place_of(const qb__iterative *it, size_t view) { return it->place ? it->place[view] : view; }
+static size_t place_of(const qb__iterative *it, size_t view) {
+    return it->place ? it->place[view] : view - it->cut.all_views.first;
+}
 
 static qb_status prepare_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     const qb__iterative_run *r = self;
     const qb__iterative *it = r->it;
     const size_t view = first_view(it, chunk) + task, rows = it->info->rows;
     qb__prepare_view(r->run->prepare, view, 0, rows, (const char *)in + task * raw_view(it),
-                     (float *)out + (place_of(it, view) - it->cut.all_views.first) * rows * it->info->columns,
-                     &r->run->counts[worker]);
+                     (float *)out + place_of(it, view) * rows * it->info->columns, &r->run->counts[worker]);
     return QB_OK;
 }
 
@@ -90,10 +91,10 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
 
 qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap) {
     const qb__iterative *it = r->it;
-    return (qb__cut_space){.slices = qb__iterative_kept_slices(it),
+    return (qb__cut_space){.slices = it->asked.n[2],
                            .views = it->info->views,
                            .layers = {.thickness = 1},
-                           .most = qb__iterative_kept_slices(it),
+                           .most = it->asked.n[2],
                            .thinner = qb__thinner_never,
                            .views_after = views_after,
                            .engine = r,
@@ -106,7 +107,7 @@ qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap) {
 qb__linear qb__iterative_linear(const qb__iterative *it, size_t views, const qb__linear *calls) {
     qb__linear a = *calls;
     a.unknowns = qb__iterative_unknowns(it);
-    a.kept = qb__iterative_kept(it);
+    a.kept = it->asked.n[0] * it->asked.n[1] * it->asked.n[2];
     a.equations = views * it->info->rows * it->info->columns;
     a.crossing = qb__iterative_crossing(it);
     a.views = views;
@@ -114,6 +115,10 @@ qb__linear qb__iterative_linear(const qb__iterative *it, size_t views, const qb_
     a.all_subset = it->all_subset;
     a.all_views = it->info->views;
     a.subsets = it->subset ? it->subsets : 0;
+    if (!qb__iterative_shares_slices(it)) return a;
+    a.halo = qb__iterative_halo;
+    a.own_slices[0] = it->neighbour[0];
+    a.own_slices[1] = it->grid.n[2] - it->neighbour[1];
     return a;
 }
 
@@ -136,6 +141,7 @@ qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const q
     if (status != QB_OK) return status;
     qb__linear system = *a;
     system.holes = r->lost > 0;
+    r->vectors = vectors;
     return r->it->solver->run(&system, &options, vectors, r->run->env, data, volume, &r->solved);
 }
 
@@ -156,7 +162,7 @@ out:
 qb_status qb__iterative_load_here(const qb__iterative *it, size_t views, qb__vector_kind kind, const float *numbers,
                                   bool only_kept, float *vector) {
     const size_t image = it->info->rows * it->info->columns, slice = it->grid.n[0] * it->grid.n[1];
-    for (size_t z = 0; kind == QB__UNKNOWNS && z < it->grid.n[2]; z++) {
+    for (size_t z = 0; kind == QB__UNKNOWNS && qb__iterative_kept(it) && z < it->grid.n[2]; z++) {
         memcpy(vector + z * slice, qb__iterative_slice_of(it, numbers, z), slice * sizeof *vector);
         for (size_t i = 0; only_kept && qb__iterative_is_beyond(it, z) && i < slice; i++) vector[z * slice + i] = NAN;
     }
@@ -202,6 +208,7 @@ qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__pr
 }
 
 void qb__iterative_forget(qb__iterative_run *r) {
+    qb__iterative_exchange_destroy(r);
     qb__free(r->solved.trace);
     qb__free(r->numbers);
     qb__free(r->come);
@@ -210,4 +217,5 @@ void qb__iterative_forget(qb__iterative_run *r) {
     r->solved = (qb__solved){0};
     r->numbers = NULL, r->come = r->gone = NULL, r->parts = NULL;
     r->run = NULL;
+    r->vectors = NULL;
 }

@@ -36,10 +36,10 @@ size_t qb__iterative_lines(const qb__iterative *it, const qb__cut *cut) {
     return qb__run_count(cut->all_views) * it->info->rows * it->info->columns;
 }
 
-static qb__comm *others(const qb__iterative_run *r) { return r->run->ranks ? r->run->ranks->in_row : NULL; }
+qb__comm *qb__iterative_others(const qb__iterative_run *r) { return r->run->ranks ? r->run->ranks->in_row : NULL; }
 
 qb_status qb__iterative_share(qb__iterative_run *r, size_t run_bytes) {
-    const size_t ranks = (size_t)qb__comm_count(others(r));
+    const size_t ranks = (size_t)qb__comm_count(qb__iterative_others(r));
     qb_status status = QB_OK;
     if (ranks < 2) return QB_OK;
     QB__TRY(qb__alloc(ranks, sizeof *r->numbers, &r->numbers));
@@ -52,15 +52,15 @@ out:
 
 qb_status qb__iterative_total(qb__iterative_run *r, double *sum) {
     if (!r->numbers) return QB_OK;
-    const qb_status status = qb__comm_gather(others(r), QB_OK, sum, sizeof *sum, r->numbers);
+    const qb_status status = qb__comm_gather(qb__iterative_others(r), QB_OK, sum, sizeof *sum, r->numbers);
     if (status != QB_OK) return status;
     *sum = 0;
-    for (int i = 0; i < qb__comm_count(others(r)); i++) *sum += r->numbers[i];
+    for (int i = 0; i < qb__comm_count(qb__iterative_others(r)); i++) *sum += r->numbers[i];
     return QB_OK;
 }
 
 qb_status qb__iterative_same(qb__iterative_run *r, double *number) {
-    return qb__comm_bcast(others(r), QB_OK, 0, number, sizeof *number);
+    return qb__comm_bcast(qb__iterative_others(r), QB_OK, 0, number, sizeof *number);
 }
 
 /* The run that a rank works on in a step; SIZE_MAX: it has not begun or has finished. */
@@ -71,21 +71,21 @@ static size_t run_at(const qb__iterative_runs *runs, size_t step, int rank) {
 
 /* Add this rank's views to a run, in the buffer from which it is sent to the next rank. */
 static qb_status add(qb__iterative_run *r, const qb__iterative_runs *runs, size_t run) {
-    const int self = qb__comm_rank(others(r));
+    const int self = qb__comm_rank(qb__iterative_others(r));
     qb_status status = QB_OK;
     if (run == SIZE_MAX) return QB_OK;
     if (self > 0) QB__TRY(runs->put(runs->self, run, r->come));
     QB__TRY(runs->add(runs->self, run, self == 0));
-    if (self + 1 < qb__comm_count(others(r))) status = runs->take(runs->self, run, r->gone);
+    if (self + 1 < qb__comm_count(qb__iterative_others(r))) status = runs->take(runs->self, run, r->gone);
 out:
     return status;
 }
 
 /* The last rank has the sum over all views: send it to all ranks. */
 static qb_status tell(qb__iterative_run *r, const qb__iterative_runs *runs, size_t run) {
-    const int last = qb__comm_count(others(r)) - 1, self = qb__comm_rank(others(r));
+    const int last = qb__comm_count(qb__iterative_others(r)) - 1, self = qb__comm_rank(qb__iterative_others(r));
     qb_status status = self == last ? runs->take(runs->self, run, r->gone) : QB_OK;
-    status = qb__comm_bcast(others(r), status, last, r->gone, runs->bytes(runs->self, run));
+    status = qb__comm_bcast(qb__iterative_others(r), status, last, r->gone, runs->bytes(runs->self, run));
     return status == QB_OK && self != last ? runs->put(runs->self, run, r->gone) : status;
 }
 
@@ -94,12 +94,13 @@ static qb_status tell(qb__iterative_run *r, const qb__iterative_runs *runs, size
 /* NCCL takes a second to start, so it is used only if there is enough data, as in qb__device_sum_begin. Rank 0 decides,
  * because the environment of other ranks may differ. */
 qb_status qb__iterative_connect(qb__iterative_run *r, qb__device *device) {
-    const double worth = 4e9, volume = (double)qb__iterative_unknowns(r->it) * sizeof(float);
-    int wanted = 2 * qb__iterative_passes(r->it) * volume >= worth || getenv("QB_LIBNCCL") != NULL;
-    if (qb__comm_count(others(r)) < 2) return QB_OK;
-    const qb_status status = qb__comm_bcast(others(r), QB_OK, 0, &wanted, sizeof wanted);
+    const double worth = 4e9, numbers = (double)(qb__iterative_shares_slices(r->it) ? qb__iterative_equations(r->it)
+                                                                                    : qb__iterative_unknowns(r->it));
+    int wanted = 2 * qb__iterative_passes(r->it) * numbers * sizeof(float) >= worth || getenv("QB_LIBNCCL") != NULL;
+    if (qb__comm_count(qb__iterative_others(r)) < 2) return QB_OK;
+    const qb_status status = qb__comm_bcast(qb__iterative_others(r), QB_OK, 0, &wanted, sizeof wanted);
     if (status != QB_OK) return status;
-    if (wanted) return qb__nccl_begin(others(r), device, &r->nccl, r->carrier);
+    if (wanted) return qb__nccl_begin(qb__iterative_others(r), device, &r->nccl, r->carrier);
     snprintf(r->carrier, sizeof r->carrier, "NCCL takes longer to begin than so few bytes to pass");
     return QB_OK;
 }
@@ -120,7 +121,8 @@ static qb__nccl_part part_of(const qb__iterative_runs *runs, size_t run) {
 /* Pass all runs on from device to device, directly between their places in the volumes. Asynchronous. */
 static qb_status send_runs(qb__iterative_run *r, const qb__iterative_runs *runs, qb__nccl_part *in,
                            qb__nccl_part *out) {
-    const int ranks = qb__comm_count(others(r)), self = qb__comm_rank(others(r)), last = ranks - 1;
+    const int ranks = qb__comm_count(qb__iterative_others(r)), self = qb__comm_rank(qb__iterative_others(r)),
+              last = ranks - 1;
     const size_t first = runs->at(runs->self, 0), end = runs->at(runs->self, runs->count);
     const qb__nccl_part all = {runs->volume, first, end - first};
     qb_status status = QB_OK;
@@ -142,23 +144,24 @@ out:
  * sent. */
 static qb_status pass_by_devices(qb__iterative_run *r, const qb__iterative_runs *runs) {
     qb__nccl_part *parts;
-    const size_t ranks = (size_t)qb__comm_count(others(r));
+    const size_t ranks = (size_t)qb__comm_count(qb__iterative_others(r));
     qb_status status = qb__alloc(2 * ranks, sizeof *parts, &parts);
-    if (status != QB_OK) return qb__agree(others(r), status);
+    if (status != QB_OK) return qb__agree(qb__iterative_others(r), status);
     for (size_t i = 0; i < 2 * ranks; i++) parts[i] = (qb__nccl_part){0};
-    status = qb__agree(others(r), send_runs(r, runs, parts, parts + ranks));
+    status = qb__agree(qb__iterative_others(r), send_runs(r, runs, parts, parts + ranks));
     if (status != QB_OK) qb__iterative_disconnect(r, status);
     qb__free(parts);
     return status;
 }
 
-static qb_status join(qb__iterative_run *r) {
+qb_status qb__iterative_join(qb__iterative_run *r) {
     qb_status status = QB_OK;
     if (r->told) return QB_OK;
     if (r->nccl) QB__TRY(qb__nccl_join(&r->nccl, r->carrier));
     r->told = true;
     if (r->nccl || r->carrier[0])
-        qb__info(r->run->env, "ranks pass the volume on by %s", r->nccl ? qb__nccl_version() : r->carrier);
+        qb__info(r->run->env, "ranks exchange by %s%s",
+                 r->nccl ? "" : "the hosts' memory: ", r->nccl ? qb__nccl_version() : r->carrier);
 out:
     return status;
 }
@@ -166,10 +169,10 @@ out:
 /* ---- all together ---- */
 
 qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *runs) {
-    const int ranks = qb__comm_count(others(r)), self = qb__comm_rank(others(r));
+    const int ranks = qb__comm_count(qb__iterative_others(r)), self = qb__comm_rank(qb__iterative_others(r));
     qb__comm_part *from = r->parts, *to = r->parts + ranks;
     qb_status status = QB_OK;
-    QB__TRY(join(r));
+    QB__TRY(qb__iterative_join(r));
     if (r->nccl) return pass_by_devices(r, runs);
     for (size_t step = 0; step < runs->count + (size_t)ranks - 1; step++) {
         const size_t now = run_at(runs, step, self), next = run_at(runs, step + 1, self);
@@ -177,11 +180,13 @@ qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *run
         for (int i = 0; i < 2 * ranks; i++) r->parts[i] = (qb__comm_part){NULL, 0};
         if (self + 1 < ranks && now < SIZE_MAX) to[self + 1] = (qb__comm_part){r->gone, runs->bytes(runs->self, now)};
         if (self > 0 && next < SIZE_MAX) from[self - 1] = (qb__comm_part){r->come, runs->bytes(runs->self, next)};
-        QB__TRY(qb__comm_exchange(others(r), mine, to, from));
+        QB__TRY(qb__comm_exchange(qb__iterative_others(r), mine, to, from));
     }
     for (size_t run = 0; run < runs->count; run++) QB__TRY(tell(r, runs, run));
 out:
     return status;
 }
 
-qb_status qb__iterative_barrier(qb__iterative_run *r, qb_status status) { return qb__agree(others(r), status); }
+qb_status qb__iterative_barrier(qb__iterative_run *r, qb_status status) {
+    return qb__agree(qb__iterative_others(r), status);
+}

@@ -13,10 +13,9 @@
 
 enum { MOST = 16 };
 
-/* A run of views that are distributed among the subsets independently of other runs: number of views that each subset
- * gets, and that it has so far. */
+/* Views that are distributed among the subsets: number of views that each subset gets, and that it has so far. */
 typedef struct part {
-    size_t first, views, subset[MOST], filled[MOST];
+    size_t views, subset[MOST], filled[MOST];
 } part;
 
 /* Set the sizes of the subsets: multiples of `grain`, as equal as possible; the last may end with a part of a grain. */
@@ -66,64 +65,53 @@ static size_t grain_of(const qb__iterative *it, size_t least) {
     return grain;
 }
 
-/* The run of views of one rank. */
-static part run_of(const qb__iterative *it, size_t rank) {
-    part p = {0};
-    qb__cut_rank(it->info->views, it->view_grain, (int)it->ranks, (int)rank, &p.first, &p.views);
-    return p;
-}
-
-static bool in_blocks(const qb__iterative *it) { return it->ranks > 1 && it->view_grain > 1; }
-
-/* Set subset_of[view]. With ranks on devices, each rank has whole blocks of views in each subset; otherwise the subsets
- * are those of one process. */
+/* Set subset_of[view], the sizes of the subsets, and the views that each rank has of them. */
 static void deal(qb__iterative *it, size_t grain, size_t *subset_of) {
-    const size_t parts = in_blocks(it) ? it->ranks : 1;
-    for (size_t k = 0; k < parts; k++) {
-        part p = parts > 1 ? run_of(it, k) : (part){.views = it->info->views};
-        cut(&p, grain, it->subsets);
-        for (size_t i = 0; i < it->subsets; i++) it->all_subset[i] += p.subset[i];
-        for (size_t view = 0; view < p.views; view++) {
-            const size_t subset = lagging(&p, it->subsets, view);
-            p.filled[subset]++;
-            subset_of[p.first + view] = subset;
-        }
+    part p = {.views = it->info->views};
+    cut(&p, grain, it->subsets);
+    memcpy(it->all_subset, p.subset, it->subsets * sizeof *it->all_subset);
+    memset(it->shares, 0, it->subsets * it->ranks * sizeof *it->shares);
+    for (size_t view = 0; view < p.views; view++) {
+        subset_of[view] = lagging(&p, it->subsets, view);
+        p.filled[subset_of[view]]++;
     }
+    for (size_t rank = 0, first, count; rank < it->ranks; rank++) {
+        qb__cut_rank(p.views, it->view_grain, (int)it->ranks, (int)rank, &first, &count);
+        for (size_t view = first; view < first + count; view++) it->shares[subset_of[view] * it->ranks + rank]++;
+    }
+    for (size_t i = 0; i < it->subsets; i++) it->subset[i] = it->shares[i * it->ranks + it->rank];
 }
 
-/* Set the order of the views. Each rank keeps its own views. Within a subset they are in the order of the scan. */
+/* Set the order of the views: subset by subset, each in the order of the scan. So a rank's views of a subset are
+ * consecutive. */
 static void place(qb__iterative *it, const size_t *subset_of) {
-    for (size_t rank = 0, at = 0; rank < it->ranks; rank++) {
-        const part p = run_of(it, rank);
-        for (size_t i = 0; i < it->subsets; i++) {
-            const size_t first = at;
-            for (size_t view = p.first; view < p.first + p.views; view++) {
-                if (subset_of[view] != i) continue;
-                it->order[at] = view;
-                it->place[view] = at;
-                it->ordered.view[at++] = it->geometry->view[view];
-            }
-            if (rank == it->rank) it->subset[i] = at - first;
+    size_t first, count;
+    qb__cut_rank(it->info->views, it->view_grain, (int)it->ranks, (int)it->rank, &first, &count);
+    for (size_t i = 0, at = 0, own = 0; i < it->subsets; i++) {
+        for (size_t view = 0; view < it->info->views; view++) {
+            if (subset_of[view] != i) continue;
+            it->ordered.view[at++] = it->geometry->view[view];
+            if (view < first || view >= first + count) continue;
+            it->place[view] = own;
+            it->order[own++] = view;
         }
     }
 }
 
 qb_status qb__iterative_order(qb__iterative *it, size_t least) {
-    const size_t views = it->info->views, usual = grain_of(it, least);
-    const size_t grain = in_blocks(it) ? qb__round_up(qb__ceil_div(usual, it->ranks), it->view_grain) : usual;
-    const size_t each = in_blocks(it) ? it->ranks * grain : grain;
+    const size_t views = it->info->views, grain = grain_of(it, least);
     size_t *subset_of = NULL;
     qb_status status;
     it->rays = it->geometry;
     it->subsets = 1;
-    while (2 * it->subsets <= MOST && 2 * it->subsets * each <= views) it->subsets *= 2;
+    while (2 * it->subsets <= MOST && 2 * it->subsets * grain <= views) it->subsets *= 2;
     QB__TRY(qb__alloc(it->subsets, sizeof *it->subset, &it->subset));
     QB__TRY(qb__alloc(it->subsets, sizeof *it->all_subset, &it->all_subset));
+    QB__TRY(qb__alloc(it->subsets * it->ranks, sizeof *it->shares, &it->shares));
     QB__TRY(qb__alloc(views, sizeof *it->order, &it->order));
     QB__TRY(qb__alloc(views, sizeof *it->place, &it->place));
     QB__TRY(qb__alloc(views, sizeof *subset_of, &subset_of));
     QB__TRY(qb__geometry_copy(it->geometry, &it->ordered));
-    memset(it->all_subset, 0, it->subsets * sizeof *it->all_subset);
     deal(it, grain, subset_of);
     place(it, subset_of);
     it->rays = &it->ordered;
@@ -132,7 +120,10 @@ out:
     return status;
 }
 
+size_t qb__iterative_scan_view(const qb__iterative *it, size_t view) {
+    return it->order ? it->order[view] : it->cut.all_views.first + view;
+}
+
 const float *qb__iterative_view_of(const qb__iterative *it, const float *numbers, size_t view) {
-    const size_t at = it->cut.all_views.first + view;
-    return numbers + (it->order ? it->order[at] : at) * it->info->rows * it->info->columns;
+    return numbers + qb__iterative_scan_view(it, view) * it->info->rows * it->info->columns;
 }

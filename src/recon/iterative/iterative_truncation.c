@@ -26,7 +26,7 @@ static void add_view(const qb__iterative *it, size_t view, const float *lines, c
             const double y = (double)lines[row * columns + c];
             if (isnan(limit)) {
                 s->all += y, s->square += y * y, s->size += fabs(y);
-            } else if (qb__ray_misses(it->rays, view, (double)c, (double)row, &it->asked, INFINITY, false)) {
+            } else if (qb__ray_misses(it->geometry, view, (double)c, (double)row, &it->asked, INFINITY, false)) {
                 s->outside += y;
                 s->strong += fabs(y) > limit ? y : 0;
             }
@@ -49,7 +49,7 @@ qb_status qb__iterative_find_truncation(qb__iterative_run *r, size_t views, cons
     if (status == QB_OK) status = qb__iterative_total(r, &s.size);
     const double limit = s.size > 0 ? PART * s.square / s.size : INFINITY;
     for (size_t v = 0; v < views && status == QB_OK; v++)
-        add_view(it, it->cut.all_views.first + v, lines + v * each, step, limit, &s);
+        add_view(it, qb__iterative_scan_view(it, v), lines + v * each, step, limit, &s);
     if (status == QB_OK) status = qb__iterative_total(r, &s.outside);
     if (status == QB_OK) status = qb__iterative_total(r, &s.strong);
     const bool much = status == QB_OK && s.all > 0 && (s.outside > least * s.all || s.strong > least_strong * s.all);

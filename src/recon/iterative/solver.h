@@ -15,18 +15,18 @@ typedef qb_status qb__linear_number(void *self, double *number);
 typedef struct qb__linear {
     void *self;
     size_t unknowns, equations;
-    size_t kept;     /* unknowns that the caller keeps; the others lie beyond the ends of the caller's volume */
+    size_t kept;     /* unknowns of all ranks that the caller keeps; the others lie beyond the ends of its volume */
     double crossing; /* the least element of A for a ray through the middle of an unknown */
     /* Vectors of ops/vectors.h: y = A x; x = A' y. */
     qb__linear_apply *forward, *adjoint;
-    /* Sum of a number over the equations of all ranks, if `equations` are only this rank's part. adjoint() already
-     * includes all ranks. NULL: `equations` are all. */
+    /* Sum of a number over all ranks, if `equations`, and with halo() also `unknowns`, are only this rank's part.
+     * adjoint() already includes all ranks. NULL: single rank. */
     qb__linear_number *total;
     /* Make a number that ranks have computed with different rounding the same on all, since they stop by it. NULL:
      * single rank. */
     qb__linear_number *same;
-    /* The same operations for views first <= v < first + count of `views`. y holds only these views. adjoint_of: x
-     * becomes their part of A' y, or, if `more`, is increased by it. */
+    /* The same operations for views first <= v < first + count of `all_views`. y holds only this rank's part of these
+     * views. adjoint_of: x becomes their part of A' y, or, if `more`, is increased by it. */
     size_t views;
     qb_status (*forward_of)(void *self, const void *x, size_t first, size_t count, void *y);
     qb_status (*adjoint_of)(void *self, const void *y, size_t first, size_t count, bool more, void *x);
@@ -37,6 +37,11 @@ typedef struct qb__linear {
     /* The same two values for all ranks together, if `equations` are only this rank's part. */
     size_t all_views;
     const size_t *all_subset;
+    /* Ranks share the slices. The slices first <= z < end of the unknowns are this rank's; one slice of a neighbour may
+     * lie on either side of them, and must be zero when A is applied. halo: copy these slices of x from the neighbours,
+     * or, without `fill`, set them to zero. NULL: there are none. */
+    size_t own_slices[2];
+    qb_status (*halo)(void *self, bool fill, void *x);
     size_t aligned;    /* `first` must be a multiple of this; 0 = 1 */
     size_t most_views; /* the largest number of views that the vector y of forward_of and adjoint_of can hold; 0: all */
     /* Copy numbers from host memory to a vector: [view][row][column] of the whole scan in the scan's order, or a volume

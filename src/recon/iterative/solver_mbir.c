@@ -153,6 +153,11 @@ out:
 
 static size_t views_at_once(const mbir *s) { return s->a->most_views ? s->a->most_views : s->a->views; }
 
+/* The slices of neighbouring ranks in a vector. */
+static qb_status halo(const mbir *s, bool fill, void *x) {
+    return s->a->halo ? s->a->halo(s->a->self, fill, x) : QB_OK;
+}
+
 /* Make the vectors. Those that are loaded come first, because the others would take the memory that loading needs. */
 static qb_status make(mbir *s) {
     const size_t each = s->a->views ? s->a->equations / s->a->views : 1;
@@ -165,6 +170,7 @@ static qb_status make(mbir *s) {
         QB__TRY(s->a->load(s->a->self, QB__UNKNOWNS, s->model->start, false, s->z));
     else
         qb__vector_fill(s->v, (float)s->model->constant, s->z, s->a->unknowns);
+    QB__TRY(halo(s, false, s->z));
     qb__vector_copy(s->v, s->z, s->x, s->a->unknowns);
     QB__TRY(qb__vector_make(s->v, QB__UNKNOWNS, s->a->unknowns, &s->g));
     QB__TRY(make_spilled(s, &s->d));
@@ -184,6 +190,7 @@ static void drop(mbir *s) {
 static double weigh(const mbir *s, size_t first, size_t count, int flags) {
     const size_t each = s->a->views ? s->a->equations / s->a->views : 1;
     double sums[QB__VECTOR_SUMS];
+    if (count == 0) return 0;
     qb__vector_run(s->v,
                    (qb__vector_job){&misfit_op, QB__EQUATIONS, count * each, .v = {s->y, s->b, s->w},
                                     .s = {1 / (s->model->sigma_y * s->model->sigma_y), s->model->rule},
@@ -211,16 +218,18 @@ static qb_status subsets_of_curve(const mbir *s, size_t *subsets) {
     return status;
 }
 
-/* g = A' w (A z - b) for some views, or, with CURVES, g = A' w A z; as many views at a time as y can hold. Adds w (A z
- * - b)^2 to *sum. */
-static qb_status slope_of(const mbir *s, size_t first, size_t count, int flags, double *sum) {
+/* g = A' w (A z - b) for `subsets` subsets from the i-th on, or, with CURVES, g = A' w A z. Adds this rank's part of w
+ * (A z - b)^2 to *sum. If y cannot hold all views, they come in parts; then there is a single rank. */
+static qb_status slope_of(const mbir *s, size_t i, size_t subsets, int flags, double *sum) {
+    const size_t most = s->a->most_views ? s->a->most_views : s->a->all_views;
+    const size_t own = views_in(s, s->a->subset, 0, i), mine = views_in(s, s->a->subset, i, subsets);
+    const size_t first = views_in(s, s->a->all_subset, 0, i), count = views_in(s, s->a->all_subset, i, subsets);
     qb_status status = QB_OK;
-    for (size_t done = 0, some; done < count || done == 0; done += some) {
-        some = count - done < views_at_once(s) ? count - done : views_at_once(s);
+    for (size_t done = 0, some; done < count; done += some) {
+        some = count - done < most ? count - done : most;
         QB__TRY(s->a->forward_of(s->a->self, s->z, first + done, some, s->y));
-        *sum += weigh(s, first + done, some, flags);
+        *sum += weigh(s, own + done, s->a->most_views ? some : mine, flags);
         QB__TRY(s->a->adjoint_of(s->a->self, s->y, first + done, some, done > 0, s->g));
-        if (!some) break;
     }
 out:
     return status;
@@ -233,7 +242,8 @@ static qb_status prepare(mbir *s) {
     qb_status status;
     QB__TRY(subsets_of_curve(s, &subsets));
     qb__vector_fill(s->v, 1, s->z, s->a->unknowns);
-    QB__TRY(slope_of(s, 0, views_in(s, s->a->subset, 0, subsets), CURVES, &sum));
+    QB__TRY(halo(s, false, s->z));
+    QB__TRY(slope_of(s, 0, subsets, CURVES, &sum));
     QB__TRY(qb__solve_total(s->a, &sum));
     if (!(sum > 0 && isfinite(sum))) {
         status = qb__fail(QB_BAD_INPUT,
@@ -269,16 +279,20 @@ static qb_status step(mbir *s, size_t i, size_t count) {
     const double share = (double)s->a->all_views / (double)views_in(s, s->a->all_subset, i, count);
     const bool first = i == 0;
     qb_status status;
-    QB__TRY(slope_of(s, views_in(s, s->a->subset, 0, i), views_in(s, s->a->subset, i, count), 0, &s->data));
+    QB__TRY(slope_of(s, i, count, 0, &s->data));
+    QB__TRY(halo(s, true, s->z));
     const qb__prior_step_of down = {.x = s->z,
                                     .slope = s->g,
                                     .curve = s->d,
                                     .toward = s->toward,
                                     .data = share,
+                                    .first = s->a->own_slices[0],
+                                    .end = s->a->own_slices[1],
                                     .nonneg = s->options->nonneg,
                                     .cost = first};
     const double rest = qb__vector_prior(s->v, &s->prior, &down, s->a->unknowns);
     if (first) s->rest = rest;
+    QB__TRY(halo(s, false, s->z));
     momentum(s);
     status = qb__vectors_status(s->v);
 out:
@@ -314,9 +328,10 @@ static qb_status find_change(mbir *s) {
     s->cycle = 0;
     if (!s->before) return QB_OK;
     qb__vector_run(s->v, (qb__vector_job){&moved_op, QB__UNKNOWNS, s->a->unknowns, .v = {s->x, s->before}}, sums);
+    const qb_status status = qb__solve_total(s->a, &sums[0]);
     s->cycle = (s->change - sums[0]) / sums[0];
     s->change = sums[0];
-    return s->a->same ? s->a->same(s->a->self, &s->cycle) : QB_OK;
+    return status;
 }
 
 static size_t steps_of(const mbir *s) { return qb__ceil_div(s->a->subsets, s->merged); }
@@ -327,8 +342,8 @@ static qb_status pass(mbir *s) {
     s->data = s->rest = s->change = s->against = 0;
     s->swift = s->t > 1;
     for (size_t i = 0; i < s->a->subsets; i += s->merged) QB__TRY(step(s, i, s->merged));
-    QB__TRY(qb__solve_total(s->a, &s->data));
-    if (s->a->same) QB__TRY(s->a->same(s->a->self, &s->against));
+    double *const sums[] = {&s->data, &s->rest, &s->change, &s->size, &s->against};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) QB__TRY(qb__solve_total(s->a, sums[i]));
     if (s->against > 0) drop_momentum(s); /* the momentum points against the step */
     status = find_change(s);
 out:
@@ -354,11 +369,10 @@ static qb_status note(mbir *s, qb__solved *solved, bool *last) {
     *trace = (qb__solve_trace){.change = s->size > 0 ? s->change / s->size : 0,
                                .cost = 0.5 * s->data + s->rest,
                                .seconds = qb__now() - s->begun};
-    if (s->a->same) QB__TRY(s->a->same(s->a->self, &trace->change));
-    if (s->a->same) QB__TRY(s->a->same(s->a->self, &trace->cost));
     if (s->reference) {
         qb__vector_run(s->v, (qb__vector_job){&apart_op, QB__UNKNOWNS, s->a->unknowns, .v = {s->x, s->reference}},
                        sums);
+        QB__TRY(qb__solve_total(s->a, &sums[0]));
         trace->rmse = sqrt(sums[0] / (double)s->a->kept);
     }
     if (!isfinite(trace->cost) || !isfinite(trace->change) || trace->cost > 10 * solved->trace[0].cost) {
@@ -437,7 +451,7 @@ out:
 static void align(mbir *s) {
     for (bool fits = false; !fits && s->merged < s->a->subsets; s->merged *= fits ? 1 : 2) {
         fits = true;
-        for (size_t i = 0, first = 0; i < s->a->subsets; first += s->a->subset[i++])
+        for (size_t i = 0, first = 0; i < s->a->subsets; first += s->a->all_subset[i++])
             if (i % s->merged == 0 && s->a->aligned > 1 && first % s->a->aligned) fits = false;
     }
 }

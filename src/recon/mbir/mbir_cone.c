@@ -182,9 +182,10 @@ static qb_status measure(void *plan, const qb__running *run) {
     qb_status status;
     QB__TRY(qb__mbir_measure(m, run));
     QB__TRY(check_weights(m));
-    QB__TRY(qb__mbir_cone_keep_open(cone, run->env));
+    QB__TRY(qb__mbir_cone_keep_open(cone, run));
     warn_of_far(m, run->env);
     const bool by_fdk = !m->images.begins_with && !m->terms.is_number;
+    const size_t first = cone->it.slices.first;
     if (by_fdk) QB__TRY(qb__mbir_cone_start(cone, run));
     qb__icd_prior prior = m->settings.prior;
     prior.sigma = m->measured.sigmas.x;
@@ -194,10 +195,10 @@ static qb_status measure(void *plan, const qb__running *run) {
                                     .rule = m->settings.weighting,
                                     .sigma_y = m->measured.sigmas.y,
                                     .weights = m->measured.weights.data,
-                                    .toward = qb__mbir_image_at(m, &m->images.image[QB__MBIR_TOWARD], 0),
-                                    .start = by_fdk ? cone->start : qb__mbir_image_at(m, m->images.begins_with, 0),
+                                    .toward = qb__mbir_image_at(m, &m->images.image[QB__MBIR_TOWARD], first),
+                                    .start = by_fdk ? cone->start : qb__mbir_image_at(m, m->images.begins_with, first),
                                     .constant = m->terms.constant,
-                                    .reference = qb__mbir_image_at(m, &m->images.image[QB__MBIR_REFERENCE], 0),
+                                    .reference = qb__mbir_image_at(m, &m->images.image[QB__MBIR_REFERENCE], first),
                                     .stop = m->options->stop / 100};
 out:
     return status;

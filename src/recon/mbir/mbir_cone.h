@@ -8,7 +8,6 @@
 /* State of the checkpoints; written by mbir_cone_keep.c. */
 typedef struct qb__mbir_keep {
     struct qb__mbir_cone *cone;
-    qb__comm *comm;     /* communicator of all ranks; NULL: one process */
     const float *lines; /* line integrals to solve for, of `views` views */
     size_t views;
     const char *kernel;
@@ -34,7 +33,7 @@ typedef struct qb__mbir_cone {
 qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run);
 
 /* Open and use checkpoints, as in qb__iterative.keeper, and close them. named: the output has got its final name. */
-qb_status qb__mbir_cone_keep_open(qb__mbir_cone *cone, const qb_env *env);
+qb_status qb__mbir_cone_keep_open(qb__mbir_cone *cone, const qb__running *run);
 void qb__mbir_cone_keeper(qb__iterative_run *r, const qb__linear *a, qb__solve_keep *keep);
 void qb__mbir_cone_keep_close(qb__mbir_cone *cone, bool named);
 

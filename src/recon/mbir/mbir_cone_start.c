@@ -14,19 +14,13 @@
 #include "recon/fdk/fdk.h"
 #include "recon/mbir/mbir_cone.h"
 
-static qb__run slices_of(const qb__iterative *it, size_t rank) {
-    size_t first, count;
-    qb__cut_rank(it->asked.n[2], 1, (int)it->ranks, (int)rank, &first, &count);
-    return (qb__run){first, first + count};
-}
-
 /* Reconstruct the slices of this rank. Both this job and the main job read the same scan; what this one reads must not
  * enter the main job's digest of the data. */
 static qb_status run_fdk(qb__mbir_cone *cone, const qb__running *run, const qb_env *quiet) {
     const qb__iterative *it = &cone->it;
     const size_t *n = it->asked.n;
-    const qb__run own = slices_of(it, it->rank);
-    const qb_tensor to = qb_tensor_f32(cone->start + own.first * n[0] * n[1], qb__run_count(own), n[1], n[0]);
+    const qb__run own = it->slices;
+    const qb_tensor to = qb_tensor_f32(cone->start, qb__run_count(own), n[1], n[0]);
     const double *voxel = it->asked.voxel;
     char slices[48];
     qb_fdk_options options;
@@ -52,21 +46,13 @@ out:
     return status;
 }
 
-/* Give each rank the slices of all ranks. If one rank has failed to make its slices, no rank uses a start image. */
-static qb_status share(qb__mbir_cone *cone, const qb__running *run, qb_status mine) {
-    const qb__iterative *it = &cone->it;
-    const size_t image = it->asked.n[0] * it->asked.n[1];
-    qb__comm *comm = qb__comm_of(run->env);
+/* If one rank has failed to make its slices, no rank uses a start image. */
+static qb_status agree(const qb__running *run, qb_status mine) {
     const bool ends = mine == QB_CANCELLED || mine == QB_NO_MEMORY;
     uint64_t lack = mine != QB_OK;
-    qb_status status = qb__comm_sum(comm, ends ? mine : QB_OK, &lack, 1);
-    if (status == QB_OK && lack) return mine != QB_OK ? mine : qb__fail(QB_UNSUPPORTED, "another rank has no start");
-    for (size_t rank = 0; status == QB_OK && comm && rank < it->ranks; rank++) {
-        const qb__run part = slices_of(it, rank);
-        status = qb__comm_bcast(comm, QB_OK, (int)rank, cone->start + part.first * image,
-                                qb__run_count(part) * image * sizeof(float));
-    }
-    return status;
+    const qb_status status = qb__comm_sum(qb__comm_of(run->env), ends ? mine : QB_OK, &lack, 1);
+    if (status != QB_OK || mine != QB_OK || !lack) return status != QB_OK ? status : mine;
+    return qb__fail(QB_UNSUPPORTED, "another rank has no start");
 }
 
 enum { PIECE = 1 << 16 };
@@ -91,7 +77,7 @@ qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
     quiet.progress = NULL;
     quiet.reads = NULL;
     quiet.writes = NULL;
-    status = share(cone, run, run_fdk(cone, run, &quiet));
+    status = agree(run, run_fdk(cone, run, &quiet));
     cone->start_seconds = qb__now() - begun;
     if (status == QB_OK) {
         qb__pool_for(cone->it.projector->pool, qb__ceil_div(count, PIECE), clamp_piece, cone);

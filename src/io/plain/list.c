@@ -136,6 +136,16 @@ static qb_status list_pattern(const char *path, numbered *p, qb__notes *files) {
     return QB_OK;
 }
 
+static bool begins_as_dicom(const char *folder, const char *name) {
+    enum { PREAMBLE = 128 };
+    char path[4096], head[PREAMBLE + 4] = "";
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path) return false;
+    FILE *file = fopen(path, "rbe");
+    const bool is = file && fread(head, 1, sizeof head, file) == sizeof head && !memcmp(head + PREAMBLE, "DICM", 4);
+    if (file) fclose(file);
+    return is;
+}
+
 /* Fail with what exists instead, as far as a name shows it. */
 static qb_status no_images(const char *path, const char *extensions) {
     size_t count = 0;
@@ -145,6 +155,8 @@ static qb_status no_images(const char *path, const char *extensions) {
         if (entry->d_name[0] != '.' && count++ == 0) snprintf(name, sizeof name, "%.63s", entry->d_name);
     if (folder) closedir(folder);
     if (!count) return qb__fail(QB_NOT_FOUND, "the folder %s is empty", path);
+    if (begins_as_dicom(path, name))
+        return qb__fail(QB_NOT_FOUND, "%s holds DICOM files, such as %s: end their names in .dcm", path, name);
     char settings[1024];
     if (qb__settings_near(path, settings, sizeof settings))
         return qb__fail(QB_NOT_FOUND, "%s holds no image files (%s): give %s, the settings of a scanner", path,

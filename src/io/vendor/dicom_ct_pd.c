@@ -10,6 +10,7 @@
  * is the centre of the default volume. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -150,6 +151,39 @@ static void release_pd(qb__source *source) {
     qb__free(p->views);
 }
 
+/* A view and its file's name. */
+typedef struct named_view {
+    view v;
+    char *name;
+} named_view;
+
+static int compare_views(const void *a, const void *b) {
+    const double x = ((const named_view *)a)->v.number, y = ((const named_view *)b)->v.number;
+    return x < y ? -1 : x > y;
+}
+
+/* Into the order of their numbers: archives name files at random. Without numbers, the order of names stays. */
+static qb_status sort_views(pd *p) {
+    const size_t count = p->files.count;
+    named_view *all;
+    bool rises = true, differ = true;
+    for (size_t i = 1; i < count; i++) rises = rises && p->views[i].number >= p->views[i - 1].number;
+    for (size_t i = 0; i < count; i++) rises = rises || p->views[i].number == 0;
+    if (rises) return QB_OK;
+    const qb_status status = qb__alloc(count, sizeof *all, &all);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < count; i++) all[i] = (named_view){p->views[i], p->files.text[i]};
+    qsort(all, count, sizeof *all, compare_views);
+    for (size_t i = 1; i < count; i++) differ = differ && all[i].v.number > all[i - 1].v.number;
+    for (size_t i = 0; i < count && differ; i++) p->views[i] = all[i].v, p->files.text[i] = all[i].name;
+    qb__free(all);
+    if (differ) return QB_OK;
+    return qb__fail(QB_BAD_INPUT,
+                    "%s holds several views of one number, in another order than their names: give the files of one "
+                    "scan",
+                    p->base.path);
+}
+
 /* Reads the heads of all files. */
 static qb_status read_heads(pd *p) {
     const size_t count = p->files.count;
@@ -163,12 +197,8 @@ static qb_status read_heads(pd *p) {
                             "%s is of a detector of %g rows of %g pixels at %g mm, the first file of one of %g rows of "
                             "%g at %g mm: give files of one scan",
                             p->files.text[i], v->rows, v->columns, v->distance, a->rows, a->columns, a->distance);
-        if (i && v->number != 0 && v->number < v[-1].number)
-            return qb__fail(QB_BAD_INPUT,
-                            "%s is view %g, and the file before it is view %g: rename the files so that they are in "
-                            "the order of views",
-                            p->files.text[i], v->number, v[-1].number);
     }
+    QB__TRY(sort_views(p));
     p->base.dtype = QB_F32;
     p->base.shape[0] = count, p->base.shape[1] = (size_t)p->views->rows, p->base.shape[2] = (size_t)p->views->columns;
     p->base.chunk[1] = p->base.shape[1];

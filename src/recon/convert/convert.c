@@ -7,11 +7,9 @@
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/params.h"
 #include "base/pool.h"
 #include "base/status.h"
-#include "io/geometry/geometry_file.h"
 #include "io/mbirct/mbirct.h"
 #include "io/publish/outputs.h"
 #include "io/scan/scan.h"
@@ -19,17 +17,13 @@
 #include "io/writer.h"
 #include "job/budget.h"
 #include "job/job.h"
-#include "job/describe.h"
-#include "job/job_input.h"
 #include "prep/levels_said.h"
 #include "planner/device_select.h"
 #include "prep/phase.h"
 #include "prep/two_materials.h"
 #include "prep/prepare.h"
-#include "prep/warp.h"
 #include "quickbeam/recon.h"
-#include "recon/convert/pairing.h"
-#include "recon/convert/rest.h"
+#include "recon/convert/conversion.h"
 #include "recon/convert/thickness.h"
 
 const qb_param qb_convert_params[] = {
@@ -70,145 +64,7 @@ const qb_param qb_convert_params[] = {
     QB_PARAMS_END(qb_convert_options),
 };
 
-typedef struct conversion {
-    qb_scan *scan, *given; /* with the phase retrieved; as the caller gave it */
-    const qb_scan_info *info;
-    const qb_convert_options *options;
-    const qb_prep_options *prep;
-    const char *command;
-    qb__pool *pool;
-    qb__prepare *prepare;
-    qb__phase *phase;        /* NULL: no phase retrieval */
-    qb__prep_counts *counts; /* [thread] */
-    qb__rest rest;
-    qb_stack stack;      /* the output */
-    size_t block, first; /* number of views at a time; first view of the current block */
-    char *raw;
-    float *lines; /* [view][row][column] */
-    /* attenuation in 1/mm of the material whose thickness is written; 1: line integrals are written */
-    double mu;
-    qb__pairing *pairing; /* NULL: views are written as they are */
-    float *joined;        /* [view][row][column] output of the pairing */
-    qb_geometry geometry; /* of a scan that states its geometry; views 0: it states none */
-    double axis;          /* column of the axis that the output file states; NAN: it states none */
-    char *report;
-} conversion;
-
-static qb_detector detector_of(const qb_scan_info *info) {
-    return (qb_detector){
-        .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
-}
-
-/* Whether the scan states a circle for the images as they are read. */
-static bool is_circle(const qb_scan_info *info) {
-    const bool moved = info->image && isfinite(info->detector_offset[0]); /* the offset is that of the whole detector */
-    return info->sod > 0 && !info->geometry_from && !moved && info->angles && info->pixel_size > 0;
-}
-
-static void keep_geometry(const conversion *c, cJSON *provenance) {
-    const qb_scan_info *info = c->info;
-    const qb_detector detector = detector_of(info);
-    const qb__kept_circle circle = {.sod = info->sod,
-                                    .sdd = info->sdd,
-                                    .offset = {info->detector_offset[0], info->detector_offset[1]},
-                                    .tilt = {info->detector_tilt, info->detector_lean},
-                                    .rows_down = info->rows_down};
-    if (c->geometry.views)
-        qb__geometry_keep(&c->geometry, provenance);
-    else if (!c->pairing && is_circle(info))
-        qb__circle_keep(&circle, &detector, info->views, info->angles, provenance);
-}
-
-/* The output's format does not state the axis: keep it out of the file, and tell the user to pass it on. */
-static qb_status leave_axis(const conversion *c, const qb_env *env) {
-    const char *output = c->options->output;
-    if (c->options->half_turn) return QB_OK; /* pairing.c needs the axis and says so */
-    if (c->options->center)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--center: a file like %s does not state its axis, BASE.sinoparams and .h5 do; give it to what "
-                        "reads this one",
-                        output);
-    if (isfinite(c->info->center))
-        qb__info(env, "%s will not state its axis, which falls on column %g", output, c->info->center);
-    return QB_OK;
-}
-
-/* The file does not state the angles: tell the user how to pass them to the program that reads it. */
-static void leave_angles(const conversion *c, size_t views, const qb_env *env) {
-    const qb_scan_info *info = c->info;
-    const double degrees = 57.29577951308232, first = info->angles[0] * degrees,
-                 last = info->angles[views - 1] * degrees, step = views > 1 ? (last - first) / (double)(views - 1) : 0;
-    double off = 0;
-    if (c->rest.writer->kind->keeps_angles || c->geometry.views || (!c->pairing && is_circle(info))) return;
-    for (size_t i = 0; i < views; i++) off = fmax(off, fabs(info->angles[i] * degrees - first - (double)i * step));
-    if (step != 0 && off < 1e-3 * fabs(step))
-        qb__info(env, "%s keeps no angles: give --angles %.6g:%.6g:%zu to what reads it", c->options->output, first,
-                 last + step, views);
-    else
-        qb__info(env, "%s keeps no angles: give those of %s to what reads it, as --angles FILE", c->options->output,
-                 info->path);
-}
-
-/* The axis without --center. An axis of the input is kept if the input holds it for certain, or if the output is for
- * sv-mbirct, whose readers do not search for the axis. Otherwise the output leaves it out. */
-static const char *usual_axis(const conversion *c, const qb_env *env) {
-    const qb_scan_info *info = c->info;
-    const bool known = isfinite(info->center);
-    if (known && (info->center_holds || qb__mbirct_is_scan(c->options->output))) return "stated";
-    if (known)
-        qb__info(env,
-                 "%s states an axis at column %g, which may be an estimate: %s will not (--center stated: it will)",
-                 info->path, info->center, c->options->output);
-    if (!qb__mbirct_is_scan(c->options->output)) return NULL;
-    qb__info(env, "%s does not state its axis: taken to be the middle column, %g", info->path,
-             ((double)info->columns - 1) / 2);
-    return "middle";
-}
-
-/* Find the axis, as columns from the middle of the detector. */
-static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *stack) {
-    const qb_scan_info *info = c->info;
-    const double last = (double)info->columns - 1, middle = last / 2;
-    const char *text = c->options->center;
-    char *end;
-    stack->axis = NAN;
-    if (!qb__writer_keeps_axis(c->options->output)) return leave_axis(c, env);
-    if (info->beam == QB_BEAM_CONE && text)
-        return qb__fail(QB_BAD_ARGUMENT, "--center %s: %s is of a cone beam, whose geometry says where the axis is",
-                        text, info->path);
-    if (info->beam == QB_BEAM_CONE) return QB_OK;
-    if (!text) text = usual_axis(c, env);
-    if (!text) return QB_OK;
-    stack->axis_stated = true;
-    if (strcmp(text, "stated") == 0 && !isfinite(info->center))
-        return qb__fail(QB_BAD_INPUT, "%s does not state its axis: give --center COLUMN (qb center finds it)",
-                        info->path);
-    if (strcmp(text, "middle") == 0 || strcmp(text, "stated") == 0) {
-        stack->axis = *text == 's' ? qb__column_read(info, info->center) - middle : 0;
-        return QB_OK;
-    }
-    const double column = qb__strtod(text, &end);
-    stack->axis = qb__column_read(info, column) - middle;
-    if (end == text || *end || !isfinite(column))
-        return qb__fail(QB_BAD_ARGUMENT, "--center %s: a column, stated or middle", text);
-    if (fabs(stack->axis) <= middle) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns %g..%g", text,
-                    qb__column_whole(info, 0), qb__column_whole(info, last));
-}
-
-/* Column about which --half-turn pairs the views, on the detector as read; NAN: none is given. */
-static double asked_axis(const conversion *c) {
-    const char *text = c->options->center;
-    const double last = (double)c->info->columns - 1;
-    char *end;
-    if (!text) return c->info->center_holds ? qb__column_read(c->info, c->info->center) : NAN;
-    if (strcmp(text, "middle") == 0) return last / 2;
-    const double column =
-        qb__column_read(c->info, strcmp(text, "stated") == 0 ? c->info->center : qb__strtod(text, &end));
-    return column >= 0 && column <= last ? column : NAN;
-}
-
-static qb_status check(const conversion *c, const qb_env *env) {
+static qb_status check(const qb__conversion *c, const qb_env *env) {
     const char *output = c->options->output;
     const qb_tensor *array = c->options->array;
     if ((c->options->dtype && *c->options->dtype) || c->options->range.count)
@@ -232,7 +88,7 @@ static qb_status check(const conversion *c, const qb_env *env) {
 
 /* The number of views read at a time: as many as --max-ram allows, up to the number where more views are no longer
  * faster. */
-static qb_status cut(conversion *c, const qb_env *env) {
+static qb_status cut(qb__conversion *c, const qb_env *env) {
     enum { AMPLE = 64 << 20 };
     const size_t pixels = c->info->rows * c->info->columns,
                  /* the result is up to twice as wide */
@@ -248,37 +104,7 @@ static qb_status cut(conversion *c, const qb_env *env) {
     return QB_OK;
 }
 
-/* The job fingerprint: a later run resumes only if what is read, done and written is the same. */
-static qb_status tell(void *self, char **job) {
-    const conversion *c = self;
-    const qb_stack *s = &c->stack;
-    const qb__inputs files = {.also = {&c->given->inputs, c->pairing ? qb__pairing_inputs(c->pairing) : NULL}};
-    cJSON *json = cJSON_CreateObject(), *options = qb__describe_options(json, qb_convert_params, c->options);
-    qb__describe_options(json, qb_prep_params, c->prep);
-    cJSON_DeleteItemFromObject(options, "resume");
-    cJSON_DeleteItemFromObject(options, "checkpoint");
-    const double shape[] = {(double)s->shape[0], (double)s->shape[1], (double)s->shape[2]};
-    cJSON_AddItemToObject(json, "shape", cJSON_CreateDoubleArray(shape, 3));
-    cJSON_AddNumberToObject(json, "pixel_mm", s->voxel[0]);
-    cJSON_AddNumberToObject(json, "pixel_v_mm", s->voxel[1]);
-    if (s->axis_stated) cJSON_AddNumberToObject(json, "axis", s->axis);
-    if (qb__warp_wanted(c->scan)) cJSON_AddStringToObject(json, "resampled", qb__warp_text(c->scan));
-    if (qb__phase_by(c->phase)) cJSON_AddStringToObject(json, "phase_by", qb__phase_by(c->phase));
-    const qb_status status = qb__job_add_input(json, c->given, c->info->path, &files);
-    if (status == QB_OK) return qb__json_text(json, "what is converted", job);
-    cJSON_Delete(json);
-    return status;
-}
-
-/* A cone beam's geometry goes with its images: into the provenance, where every reader of this library finds it. */
-static qb_status find_geometry(conversion *c, const qb_env *env) {
-    const qb_scan_info *info = c->info;
-    const qb_detector detector = detector_of(info);
-    if (c->pairing || is_circle(info) || !(info->geometry_from || info->sod > 0)) return QB_OK;
-    return qb_scan_geometry(info, NULL, &detector, env, &c->geometry);
-}
-
-static qb_status create(conversion *c, const qb_env *env) {
+static qb_status create(qb__conversion *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     qb_stack *stack = &c->stack;
     *stack = (qb_stack){.dtype = QB_F32,
@@ -297,22 +123,22 @@ static qb_status create(conversion *c, const qb_env *env) {
         c->rest.images = stack->shape[0];
         return qb__tensor_create(c->options->array, stack, &c->rest.writer);
     }
-    QB__TRY(find_axis(c, env, stack));
+    QB__TRY(qb__convert_axis(c, env, stack));
     if (info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output)) stack->beam = QB_BEAM_PARALLEL;
     const double column = stack->axis + ((double)info->columns - 1) / 2;
     if (c->pairing) stack->axis = qb__pairing_shift(c->pairing) + column - ((double)stack->shape[2] - 1) / 2;
     c->axis = !stack->axis_stated ? NAN : c->pairing ? qb__pairing_shift(c->pairing) + column : column;
-    QB__TRY(qb__rest_open(&c->rest, c->options, stack, tell, c, env));
-    leave_angles(c, stack->shape[0], env);
+    QB__TRY(qb__rest_open(&c->rest, c->options, stack, qb__convert_tell, c, env));
+    qb__convert_leave_angles(c, stack->shape[0], env);
     if (c->options->half_turn && !stack->axis_stated)
-        qb__info(env, "the axis falls on column %.6g of %s", qb__pairing_shift(c->pairing) + asked_axis(c),
+        qb__info(env, "the axis falls on column %.6g of %s", qb__pairing_shift(c->pairing) + qb__convert_asked_axis(c),
                  c->options->output);
 out:
     return status;
 }
 
 static void prepare_view(void *context, size_t task, int worker) {
-    const conversion *c = context;
+    const qb__conversion *c = context;
     const size_t pixels = c->info->rows * c->info->columns;
     float *lines = c->lines + task * pixels;
     qb__prepare_view(c->prepare, c->first + task, 0, c->info->rows,
@@ -320,7 +146,7 @@ static void prepare_view(void *context, size_t task, int worker) {
     for (size_t i = 0; c->options->thickness && i < pixels; i++) lines[i] = (float)((double)lines[i] / c->mu);
 }
 
-static qb_status run(conversion *c, const qb_env *env) {
+static qb_status run(qb__conversion *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const size_t pixels = info->rows * info->columns;
     const int threads = qb__pool_threads(c->pool);
@@ -344,44 +170,7 @@ out:
     return status;
 }
 
-/* Write the provenance: what was done to the values, and the command that repeats it. */
-static qb_status finish(conversion *c, const qb_env *env) {
-    qb__json_forget();
-    cJSON *root = qb__provenance_begin(c->command ? c->command : "");
-    cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
-    cJSON_AddNumberToObject(root, "views", (double)c->info->views);
-    if (c->options->thickness) cJSON_AddNumberToObject(root, "thickness_mu", c->mu);
-    if (qb__warp_wanted(c->scan)) cJSON_AddStringToObject(root, "resampled", qb__warp_text(c->scan));
-    if (c->pairing) cJSON_AddStringToObject(root, "joined", qb__pairing_text(c->pairing));
-    if (c->pairing && qb__pairing_inputs(c->pairing))
-        cJSON_AddItemToObject(root, "joined_inputs", qb__inputs_list(qb__pairing_inputs(c->pairing)));
-    if (c->info->image) cJSON_AddStringToObject(root, "images", c->info->image);
-    keep_geometry(c, root);
-    const cJSON *prepared = qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
-    if (qb__phase_text(c->phase)) cJSON_AddStringToObject(root, "phase_retrieval", qb__phase_text(c->phase));
-    if (qb__phase_by(c->phase)) cJSON_AddStringToObject(root, "phase_by", qb__phase_by(c->phase));
-    if (qb__phase_scatter(c->phase)) cJSON_AddStringToObject(root, "scatter", qb__phase_scatter(c->phase));
-    qb__scan_add_findings(c->scan, root);
-    cJSON *told = cJSON_CreateObject();
-    qb__scan_add_findings(c->scan, told);
-    if (c->options->output) cJSON_AddStringToObject(told, "output", c->options->output);
-    cJSON_AddNumberToObject(told, "views", (double)c->rest.images);
-    cJSON_AddNumberToObject(told, "images_resumed", (double)c->rest.resumed);
-    if (c->pairing) cJSON_AddStringToObject(told, "joined", qb__pairing_text(c->pairing));
-    if (isfinite(c->axis)) cJSON_AddNumberToObject(told, "column", c->axis);
-    if (c->options->thickness) cJSON_AddNumberToObject(told, "thickness_mu", c->mu);
-    cJSON_AddItemToObject(told, "preparation", cJSON_Duplicate(prepared, true));
-    char *text = NULL;
-    qb_status status = qb__json_text(told, "the report", &c->report);
-    if (status != QB_OK) cJSON_Delete(root);
-    if (status == QB_OK) status = qb__json_text(root, "the provenance", &text);
-    if (status != QB_OK) return status;
-    status = qb__rest_finish(&c->rest, text);
-    cJSON_free(text);
-    return status;
-}
-
-static void release(conversion *c) {
+static void release(qb__conversion *c) {
     qb__rest_release(&c->rest);
     qb_geometry_destroy(&c->geometry);
     qb__pairing_destroy(c->pairing);
@@ -412,14 +201,14 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__CALL();
     qb_prep_options prep;
     qb_convert_options options;
-    conversion c = {.scan = scan,
-                    .given = scan,
-                    .info = qb_scan_describe(scan),
-                    .options = &options,
-                    .prep = &prep,
-                    .command = command,
-                    .axis = NAN,
-                    .rest.keep.journal.fd = -1};
+    qb__conversion c = {.scan = scan,
+                        .given = scan,
+                        .info = qb_scan_describe(scan),
+                        .options = &options,
+                        .prep = &prep,
+                        .command = command,
+                        .axis = NAN,
+                        .rest.keep.journal.fd = -1};
     qb_status status;
     QB__TRY(qb__params_view(qb_prep_params, given_prep, &prep));
     QB__TRY(qb__params_view(qb_convert_params, given, &options));
@@ -442,12 +231,12 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__TRY(qb__pool_create(env ? env->threads : 0, &c.pool));
     QB__TRY(cut(&c, env));
     QB__TRY(qb__prepare_create(c.scan, &prep, &(qb__prepared){.row1 = c.info->rows, .step = 1}, env, &c.prepare));
-    QB__TRY(qb__pairing_create(c.scan, c.prepare, &prep, &options, options.half_turn ? asked_axis(&c) : NAN, env,
-                               &c.pairing));
-    QB__TRY(find_geometry(&c, env));
+    QB__TRY(qb__pairing_create(c.scan, c.prepare, &prep, &options, options.half_turn ? qb__convert_asked_axis(&c) : NAN,
+                               env, &c.pairing));
+    QB__TRY(qb__convert_find_geometry(&c, env));
     QB__TRY(create(&c, env));
     QB__TRY(run(&c, env));
-    QB__TRY(finish(&c, env));
+    QB__TRY(qb__convert_finish(&c, env));
     if (status == QB_OK) *report = c.report, c.report = NULL;
 out:
     release(&c);

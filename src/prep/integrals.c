@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversion to line integrals by the loops of cpu/rows/lines.h, which combine all steps for a number: dark, gain, air
  * and -ln of counts and transmissions; or dark and a check of given line integrals. One of them is the first value step
- * of every scan. */
+ * of every scan. Then stripes that change over the views are subtracted. */
 #include "io/scan/drift.h"
+#include "prep/courses.h"
 #include "prep/prep.h"
 #include "prep/step.h"
 
@@ -12,6 +13,11 @@ static bool logarithm(const qb_scan_info *info, const qb_prep_options *options) 
 }
 
 static bool none(const qb_scan_info *info, const qb_prep_options *options) { return !logarithm(info, options); }
+
+static void subtract_courses(const qb__prep *prep, const qb__line *line, size_t column, size_t count, float *out) {
+    const size_t room = qb__courses_room(prep->columns);
+    if (prep->courses) qb__courses_subtract(prep->courses + line->row * room, room, line->view, column, count, out);
+}
 
 static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in,
                           float *out) {
@@ -28,6 +34,7 @@ static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, s
                            prep->floor, prep->top, count, out, &found);
     line->counts->clamped += found.clamped;
     line->lost += found.bad;
+    subtract_courses(prep, line, column, count, out);
 }
 
 static void run_check(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in, float *out) {
@@ -35,6 +42,7 @@ static void run_check(const qb__prep *prep, qb__line *line, size_t column, size_
     qb__lines_found found = {0, 0};
     prep->loops->check(in, prep->dark ? prep->dark + at : NULL, prep->most, count, out, &found);
     line->lost += found.bad;
+    subtract_courses(prep, line, column, count, out);
 }
 
 const qb__step qb__step_integrals = {

@@ -25,9 +25,10 @@ typedef struct qb__prep {
     size_t columns;
     size_t row0; /* scan row of the first row of the fields */
     /* The fields from the passes (step.h); line integrals have no gain and air. */
-    const float *dark; /* [row][column] subtracted from the numbers: the mean dark; NULL = 0 */
-    const float *gain; /* [row][column] factor: 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
-    const float *air;  /* [view] divisor: transmission of open beam; NULL = 1 */
+    const float *dark;                /* [row][column] subtracted from the numbers: the mean dark; NULL = 0 */
+    const float *gain;                /* [row][column] factor: 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
+    const float *air;                 /* [view] divisor: transmission of open beam; NULL = 1 */
+    const struct qb__course *courses; /* [row][qb__courses_room(columns)] stripes that change (courses.h); NULL: none */
     const struct qb__drift
         *drift;     /* change of 1/gain over the views, for the whole detector (io/scan/drift.h); NULL: none */
     float top;      /* numbers from it on are saturated and have no value; INFINITY: none (set by qb__prep_begin()) */

@@ -37,7 +37,9 @@ size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *option
     size_t fields = 0;
     for (const qb__step *const *s = qb__steps; *s; s++)
         if ((*s)->fields) fields += (*s)->fields(info, options);
-    return fields * rows * info->columns * sizeof(float) + qb__neighbours_bytes(info, options, rows);
+    const bool rings = options && options->rings && strcmp(options->rings, "keep") != 0;
+    const size_t courses = rings ? qb__courses_room(info->columns) * sizeof(qb__course) : 0;
+    return fields * rows * info->columns * sizeof(float) + rows * courses + qb__neighbours_bytes(info, options, rows);
 }
 
 double qb__prepare_seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
@@ -103,6 +105,7 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
         prepare->steps.dark = fields->dark;
         prepare->steps.gain = fields->gain;
         prepare->steps.air = fields->air;
+        prepare->steps.courses = fields->courses;
         prepare->steps.drift = scan->drift;
     }
     QB__TRY(qb__curve_create(options->hardening, &prepare->curve));
@@ -128,6 +131,7 @@ void qb__prepare_destroy(qb__prepare *prepare) {
     qb__free(prepare->fields.dark);
     qb__free(prepare->fields.gain);
     qb__free(prepare->fields.air);
+    qb__free(prepare->fields.courses);
     qb__free(prepare);
 }
 
@@ -151,8 +155,10 @@ size_t qb__prepare_rows_held(const qb__prepare *prepare) { return prepare->field
 
 size_t qb__prepare_first_row(const qb__prepare *prepare) { return prepare->fields.row0; }
 
-void qb__prep_drift(const qb__prep *prep, qb__device_prep *device) {
+void qb__prep_changes(const qb__prep *prep, qb__device_prep *device) {
     const qb__drift *d = prep->drift;
+    device->courses = (const float *)prep->courses;
+    device->course_room = qb__courses_room(prep->columns);
     if (!d || !prep->gain) return;
     device->modes = d->modes, device->mode_apart = d->pixels;
     device->mode = d->mode + prep->row0 * prep->columns;

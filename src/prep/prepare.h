@@ -51,9 +51,9 @@ size_t qb__prepare_rows_held(const qb__prepare *prepare);
 size_t qb__prepare_first_row(const qb__prepare *prepare);
 /* The corrections by neighbours for the prepared rows; NULL: no such step. */
 struct qb__neighbours *qb__prepare_neighbours(const qb__prepare *prepare);
-/* Set the change of flats over the views in a device's parameters; the other parameters are set. */
+/* Set the changes of flats and stripes over the views in a device's parameters; the other parameters are set. */
 struct qb__device_prep;
-void qb__prep_drift(const qb__prep *prep, struct qb__device_prep *device);
+void qb__prep_changes(const qb__prep *prep, struct qb__device_prep *device);
 /* Add the macros of the steps for prepare_rows.clh. */
 void qb__prep_define(const qb__prep *prep, qb__macros *macros);
 

@@ -3,8 +3,8 @@
  * sinogram, and a ring in the slice. A pass over the scan, some rows at a time, finds the stripes of each row
  * (rings_find.c). Each pixel gets one number f, and its line integrals become p - f: its gain is multiplied by exp(f).
  * A pixel without a usable response gets the gain 0, like a pixel with a dead flat: it is interpolated, or left out by
- * methods that can do that. The correction costs nothing afterwards and works on every device. Stripes that come and go
- * are not corrected. */
+ * methods that can do that. The correction costs nothing afterwards and works on every device. The few pixels whose
+ * stripe changes over the views have a course (courses.h) besides. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +31,10 @@ typedef struct rings {
     size_t views, columns, rows;
     float *sinograms; /* [row][view][column]; NULL for rows on a device */
     qb__rings_device *device;
-    bool integrals;         /* the scan's numbers are line integrals */
-    float *field;           /* of the block, or on a device of the group: [row * step][column] */
+    bool integrals;      /* the scan's numbers are line integrals */
+    float *field;        /* of the block, or on a device of the group: [row * step][column] */
+    qb__course *courses; /* of the block: [row * step][room]; NULL: none are looked for */
+    size_t room;
     size_t step;            /* rows of the scan from one row to the next */
     struct strength *found; /* [row] */
     qb__rings_row *work;    /* [thread] */
@@ -45,6 +47,7 @@ static const struct {
 } kinds[] = {{QB__RINGS_DEAD, "unusable columns"},
              {QB__RINGS_LARGE, "wide stripes"},
              {QB__RINGS_NARROW, "narrow stripes"},
+             {QB__RINGS_COURSES, "partial or drifting stripes"},
              {QB__RINGS_SORT, "weak stripes in all columns"}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -56,6 +59,7 @@ typedef struct strength {
 /* Applies a row's stripes to its field: for line integrals the field is subtracted (dark), else it is the gain. */
 static strength apply(const qb__rings_row *row, bool integrals, float *field) {
     strength s = {.pixels = (double)row->columns, .rows = 1};
+    if (row->courses) s.squares = row->squares, s.largest = row->largest;
     for (size_t i = 0; i < row->columns; i++) {
         const double f = (double)(float)row->stripe[i];
         if (row->lost[i]) {
@@ -76,6 +80,7 @@ static void find_stripes(void *context, size_t row, int worker) {
     qb__rings_row *work = &r->work[worker];
     qb__rings_find(&r->how, r->sinograms + row * r->views * r->columns, r->views, work);
     r->found[row] = apply(work, r->integrals, r->field + row * r->step * r->columns);
+    if (work->courses) memcpy(r->courses + row * r->step * r->room, work->course, work->courses * sizeof *work->course);
 }
 
 /* Row `row` of the group, with its averaged views from a device. */
@@ -104,6 +109,34 @@ static qb_status check(const qb_scan_info *info, const qb_prep_options *options)
 /* Counts with flats have a field anyway. The further one of resampled images is counted by qb__phase_bytes. */
 static unsigned count(const qb_scan_info *info, const qb_prep_options *options) {
     return wanted(info, options) && !(info->quantity == QB_COUNTS && info->flats);
+}
+
+/* True if stripes that change over the views are looked for. Those of resampled images stay: their table would have to
+ * be applied before the resampling. Filters spread them. */
+static bool has_courses(const rings *r) {
+    return (r->how.parts & QB__RINGS_COURSES) && !(r->how.parts & (QB__RINGS_MOVES | QB__RINGS_SOFT));
+}
+
+static qb_status make_courses(const rings *r, qb__fields *fields) {
+    qb_status status =
+        has_courses(r) ? qb__alloc(fields->rows * r->room, sizeof *fields->courses, &fields->courses) : QB_OK;
+    for (size_t i = 0; status == QB_OK && fields->courses && i < fields->rows * r->room; i++)
+        fields->courses[i].column = -1;
+    return status;
+}
+
+/* Shares the table among ranks, and drops it if it is empty. */
+static qb_status close_courses(const rings *r, qb__fields *fields, qb__comm *comm) {
+    qb__fields table = *fields;
+    table.columns = r->room * QB__COURSE_NUMBERS;
+    bool any = false;
+    if (!fields->courses) return QB_OK;
+    const qb_status status = qb__fields_share(&table, comm, &fields->courses->column);
+    for (size_t row = 0; row < fields->rows; row++) any = any || fields->courses[row * r->room].column >= 0;
+    if (any) return status;
+    qb__free(fields->courses);
+    fields->courses = NULL;
+    return status;
 }
 
 /* Reading the whole scan, which happens between blocks, is included. */
@@ -160,6 +193,7 @@ static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
     *r = (rings){.views = info->views,
                  .columns = info->columns,
+                 .room = qb__courses_room(info->columns),
                  .integrals = info->quantity == QB_LINE_INTEGRAL,
                  .step = pass->fields->step};
     size_t rows = rows_at_a_time(pass, r, threads);
@@ -234,6 +268,7 @@ static qb_status find_group(const qb__rings_from *from, size_t group, rings *r, 
         r->rows = qb__smaller(block, qb__ceil_div(end - row, step));
         QB__TRY(read_block(pass, r, row, pool));
         r->field = field + (row - fields->row0) * r->columns;
+        r->courses = fields->courses ? fields->courses + (row - fields->row0) * r->room : NULL;
         qb__pool_for(pool, r->rows, find_stripes, r);
         add_rows(fields, r, row, r->rows, found, others);
     }
@@ -258,9 +293,11 @@ static qb_status measure(const qb__pass *asked) {
     QB__TRY(open_rings(pass, &r, threads));
     if (asked->scan->warp) r.how.parts |= QB__RINGS_MOVES;
     if (asked->scan->filtered && !asked->scan->warp) r.how.parts |= QB__RINGS_SOFT;
+    QB__TRY(make_courses(&r, pass->fields));
     for (size_t i = 0; i < from.groups; i++) QB__TRY(find_group(&from, i, &r, pool, &found, &others));
     qb__progress(pass->env, "finding rings", pass->fields->rows, pass->fields->rows);
     QB__TRY(qb__fields_share(pass->fields, qb__comm_of(pass->env), *field));
+    QB__TRY(close_courses(&r, pass->fields, qb__comm_of(pass->env)));
     QB__TRY(add_up(qb__comm_of(pass->env), &found));
     describe(&r, &found, pass->note, pass->note_size);
     qb__info(pass->env, "rings, %s", pass->note);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "prep/courses.h"
 #include "quickbeam/status.h"
 
 /* Measures in windows of views: second differences of columns, the height of a stripe one column wide that fits them,
@@ -29,7 +30,8 @@ enum {
     QB__RINGS_WAVELET = 16, /* dense weak stripes, by wavelets */
     QB__RINGS_PROFILE = 32, /* dense weak stripes, by the mean over the views */
     QB__RINGS_MOVES = 64,   /* not of a method: the object moves from view to view, and its edges with it */
-    QB__RINGS_SOFT = 128    /* not of a method: a filter has spread stripes to the columns around */
+    QB__RINGS_SOFT = 128,   /* not of a method: a filter has spread stripes to the columns around */
+    QB__RINGS_COURSES = 256 /* stripes one column wide whose height changes over the views */
 };
 
 enum {
@@ -55,7 +57,8 @@ qb_status qb__rings_parse(const char *text, size_t bin, qb__rings_how *how);
 /* The sinogram of one detector row after averaging neighbouring views, and what was found in it. */
 typedef struct qb__rings_row {
     size_t columns, views, blocks, windows;
-    float *lines;                         /* [views][columns] line integrals */
+    size_t all_views, together;           /* views of the scan; number of them that are averaged */
+    float *lines;                         /* [views][columns] line integrals, without the courses found */
     float *change;                        /* [columns] mean difference between a view of the scan and the next one */
     double *means;                        /* [blocks][columns] means of consecutive views */
     double *window;                       /* [windows][columns] weighted means of overlapping windows of views */
@@ -66,13 +69,21 @@ typedef struct qb__rings_row {
     double *stripe;                       /* [columns] found so far: to be subtracted from line integrals */
     bool *lost;                           /* [columns] has no usable value */
     bool *doubt;                          /* [columns], scratch */
-    /* kinds of stripes found: QB__RINGS_DEAD, LARGE, NARROW, and SORT for dense ones */
+    qb__course *course;                   /* [qb__courses_room(columns)] found: stripes that change over the views */
+    size_t courses;                       /* number of them */
+    double squares, largest;              /* sum of their mean squares over the views, and the largest value */
+    /* kinds of stripes found: QB__RINGS_DEAD, LARGE, NARROW, COURSES, and SORT for dense ones */
     unsigned kinds;
 } qb__rings_row;
 size_t qb__rings_work(size_t columns);
 
 /* Sets lost[] if a column does not change with the views, or changes much more than the columns on both sides. */
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row);
+/* Fills means[] from lines[]. */
+void qb__rings_block_means(qb__rings_row *row);
+/* Finds the courses of stripes that change over the views and subtracts them from lines[]; means[] follows. False: there
+ * are none. */
+bool qb__rings_courses(const qb__rings_how *how, qb__rings_row *row);
 /* Sets lost[] if a column is a stripe in some views only. */
 void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row);
 /* Standard deviation, over the views, of column c minus the line between its good neighbours. */

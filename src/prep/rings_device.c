@@ -69,7 +69,7 @@ static qb_status open_filter(const qb__pass *pass, qb__rings_device *d) {
                             .floor = steps->floor,
                             .most = steps->most};
     qb_status status;
-    qb__prep_drift(steps, &prep);
+    qb__prep_changes(steps, &prep);
     qb__prep_define(steps, &prep.steps);
     qb__macros_add(&prep.steps, "ROUNDED", 1);
     QB__TRY(qb__filter_create("none", QB_PAD_EDGE, d->columns, 1, &d->none));

@@ -17,6 +17,8 @@ qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row)
     qb_status status;
     *row = (qb__rings_row){.columns = columns,
                            .views = kept,
+                           .all_views = views,
+                           .together = qb__rings_together(views),
                            .blocks = kept < QB__RINGS_BLOCKS ? kept : QB__RINGS_BLOCKS,
                            .windows = kept / 2 < QB__RINGS_WINDOWS ? kept / 2 : QB__RINGS_WINDOWS};
     QB__TRY(qb__alloc(kept * columns, sizeof *row->lines, &row->lines));
@@ -28,6 +30,7 @@ qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row)
     QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->spare, &row->spare));
     QB__TRY(qb__alloc(qb__rings_ranks_floats(columns), sizeof *row->ranks, &row->ranks));
     QB__TRY(qb__alloc(columns, sizeof *row->stripe, &row->stripe));
+    QB__TRY(qb__alloc(qb__courses_room(columns), sizeof *row->course, &row->course));
     QB__TRY(qb__alloc(columns, sizeof *row->lost, &row->lost));
     QB__TRY(qb__alloc(columns, sizeof *row->doubt, &row->doubt));
 out:
@@ -44,6 +47,7 @@ void qb__rings_row_destroy(qb__rings_row *row) {
     qb__free(row->spare);
     qb__free(row->ranks);
     qb__free(row->stripe);
+    qb__free(row->course);
     qb__free(row->lost);
     qb__free(row->doubt);
     *row = (qb__rings_row){0};
@@ -68,18 +72,6 @@ static void average(const float *sinogram, size_t views, qb__rings_row *row) {
     }
 }
 
-static void block_means(qb__rings_row *row) {
-    const size_t n = row->columns, blocks = row->blocks;
-    memset(row->means, 0, blocks * n * sizeof *row->means);
-    for (size_t b = 0; b < blocks; b++) {
-        double *mean = row->means + b * n;
-        const size_t first = b * row->views / blocks, end = (b + 1) * row->views / blocks;
-        for (size_t v = first; v < end; v++)
-            for (size_t c = 0; c < n; c++) mean[c] += (double)row->lines[v * n + c];
-        for (size_t c = 0; c < n; c++) mean[c] /= (double)(end - first);
-    }
-}
-
 /* If too many columns seem lost, the measure does not suit this row, and no column counts as lost. */
 static bool lost_any(qb__rings_row *row) {
     size_t count = 0;
@@ -92,13 +84,13 @@ static bool lost_any(qb__rings_row *row) {
 
 static void bridge(qb__rings_row *row) {
     qb__rings_bridge(row);
-    block_means(row);
+    qb__rings_block_means(row);
     qb__rings_windows(row);
 }
 
 /* Wide stripes first, because their edges could be taken for narrow stripes. */
 static void find_strong(const qb__rings_how *how, unsigned parts, qb__rings_row *row) {
-    row->kinds &= QB__RINGS_DEAD;
+    row->kinds &= QB__RINGS_DEAD | QB__RINGS_COURSES;
     memset(row->stripe, 0, row->columns * sizeof *row->stripe);
     if (parts & QB__RINGS_LARGE) qb__rings_wide(how, row);
     if (parts & QB__RINGS_NARROW) qb__rings_spikes(how, row);
@@ -117,6 +109,10 @@ static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
     qb__rings_dead(how, row);
     qb__rings_confirm(QB__RINGS_APART, row);
     if (lost_any(row)) bridge(row);
+    if (qb__rings_courses(how, row)) {
+        row->kinds |= QB__RINGS_COURSES;
+        qb__rings_windows(row);
+    }
     find_strong(how, QB__RINGS_NARROW | QB__RINGS_LARGE, row);
     qb__rings_partial(how, row);
     if (!lost_any(row) && (how->parts & QB__RINGS_LARGE)) return; /* the stripes are found already */
@@ -126,8 +122,9 @@ static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
 
 static void find(const qb__rings_how *how, qb__rings_row *row) {
     row->kinds = 0;
+    row->courses = 0;
     memset(row->lost, 0, row->columns * sizeof *row->lost);
-    block_means(row);
+    qb__rings_block_means(row);
     qb__rings_windows(row);
     if (how->parts & QB__RINGS_DEAD)
         find_lost(how, row);

@@ -9,7 +9,7 @@
 
 #define METHODS "keep, auto, sort, wavelet, titarenko, raven, double-flat, fit, large, dead or all"
 
-enum { ALL = QB__RINGS_DEAD | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_WAVELET };
+enum { ALL = QB__RINGS_DEAD | QB__RINGS_COURSES | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_WAVELET };
 
 static const qb__rings_how methods[] = {
     {"keep", 0, 3, 61, 15, NULL},

@@ -139,6 +139,18 @@ static void measure(qb__rings_row *row) {
     }
 }
 
+void qb__rings_block_means(qb__rings_row *row) {
+    const size_t n = row->columns, blocks = row->blocks;
+    memset(row->means, 0, blocks * n * sizeof *row->means);
+    for (size_t b = 0; b < blocks; b++) {
+        double *mean = row->means + b * n;
+        const size_t first = b * row->views / blocks, end = (b + 1) * row->views / blocks;
+        for (size_t v = first; v < end; v++)
+            for (size_t c = 0; c < n; c++) mean[c] += (double)row->lines[v * n + c];
+        for (size_t c = 0; c < n; c++) mean[c] /= (double)(end - first);
+    }
+}
+
 void qb__rings_windows(qb__rings_row *row) {
     const size_t n = row->columns;
     const double half = (double)(row->views - 1) / (double)(row->windows + 1);

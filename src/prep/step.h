@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "kernels/macros.h"
+#include "prep/courses.h"
 #include "quickbeam/recon.h"
 #include "quickbeam/scan.h"
 
@@ -30,9 +31,10 @@ typedef struct qb__fields {
     size_t own0, own1; /* rows that only this rank reports; without ranks: all rows */
     /* every rank has all rows; a pass computes its own rows and qb__fields_share() sends them to the others */
     bool all;
-    float *dark; /* [row][column] subtracted from the numbers of any quantity */
-    float *gain; /* [row][column] factor after `dark`: 1/(flat - dark), 0 where the flat is dead */
-    float *air;  /* [view] divisor after `gain`: the open beam; as `gain` not for line integrals */
+    float *dark;         /* [row][column] subtracted from the numbers of any quantity */
+    float *gain;         /* [row][column] factor after `dark`: 1/(flat - dark), 0 where the flat is dead */
+    float *air;          /* [view] divisor after `gain`: the open beam; as `gain` not for line integrals */
+    qb__course *courses; /* [row][qb__courses_room(columns)] subtracted from line integrals in some views */
 } qb__fields;
 
 /* Data of a running pass. */

@@ -82,6 +82,18 @@ static double aluminium(double p) {
     return s.reference * (last + (p - END) * (last - before) / STEP);
 }
 
+/* The sum of a column's entries for a view. */
+static double stripe_of(const trial *t, const scan *s, size_t view, size_t row, size_t c) {
+    const size_t room = qb__courses_room(t->columns);
+    double sum = 0;
+    for (size_t i = 0; i < room && s->courses[row * room + i].column >= 0; i++) {
+        const qb__course *one = &s->courses[row * room + i];
+        if ((size_t)one->column == c && (double)view >= (double)one->first && (double)view < (double)one->end)
+            sum += (double)one->start + (double)one->slope * ((double)view - (double)one->first);
+    }
+    return sum;
+}
+
 /* The line integrals of a row in double. Gaps are bridged and columns are added, as before the filter. Single precision
  * decides where it clamps, so this starts from the same floats. */
 static void line_of(const trial *t, const scan *s, size_t view, size_t row, const void *raw, double *line) {
@@ -109,6 +121,7 @@ static void line_of(const trial *t, const scan *s, size_t view, size_t row, cons
             if (fabs(value) > 1e12) value = NAN; /* no object is so opaque */
             line[c] = value;
         }
+        if (t->courses) line[c] -= stripe_of(t, s, view, row, c);
         if (t->hardening == 2) line[c] = aluminium(line[c]);
         if (t->hardening == 1) line[c] += 0.05 * pow(line[c], 2) - 0.002 * pow(line[c], 3);
         if (dead || !isfinite(value)) line[c] = NAN;

@@ -7,6 +7,7 @@
 #include "kernels/filter/filter_device.h"
 #include "on_devices.h"
 #include "ops/filter.h"
+#include "prep/courses.h"
 
 typedef struct trial {
     size_t columns, views, rows, view0, view1, row0, row_step;
@@ -25,6 +26,7 @@ typedef struct trial {
     bool share_rows, view_share;
     size_t before, after; /* columns of zeros added to the left and to the right */
     size_t modes;         /* principal components of flats that change over the views */
+    bool courses;         /* stripes that change over the views */
 } trial;
 
 /* The number of columns of a filtered row. */
@@ -32,7 +34,8 @@ static size_t width_of(const trial *t) { return t->before + t->columns + t->afte
 
 typedef struct scan {
     float *dark, *gain, *air, *weights, *share, *view_share, *mode, *drift;
-    void *raw; /* [view1 - view0][slices] rows, with raw_pad elements behind each */
+    qb__course *courses; /* [rows][qb__courses_room()] */
+    void *raw;           /* [view1 - view0][slices] rows, with raw_pad elements behind each */
     size_t raw_row, raw_bytes, out_row, out_view, out_bytes; /* strides in elements; raw_bytes and out_bytes in bytes */
 } scan;
 
@@ -68,6 +71,22 @@ static void put_raw(const trial *t, void *raw, size_t i) {
     }
 }
 
+/* Some entries for each row; several may be for the same column, in views that overlap. */
+static qb__course *random_courses(const trial *t) {
+    const size_t room = qb__courses_room(t->columns);
+    qb__course *courses = test_calloc(t->rows * room, sizeof *courses);
+    for (size_t i = 0; i < t->rows * room; i++) {
+        const size_t first = below(t->views), end = first + 1 + below(t->views - first);
+        const bool over = i % room && courses[i - 1].column < 0;
+        courses[i] = (qb__course){.column = over || below(8) == 0 ? -1 : (float)below(t->columns < 9 ? t->columns : 9),
+                                  .first = (float)first,
+                                  .end = (float)end,
+                                  .start = (float)(qb__random_unit(&chance) - 0.5),
+                                  .slope = (float)(0.2 * qb__random_unit(&chance) - 0.1)};
+    }
+    return courses;
+}
+
 static void make_scan(const trial *t, scan *s) {
     size_t pixels = t->rows * t->columns;
     s->dark = field(pixels, 0, 50);
@@ -80,6 +99,7 @@ static void make_scan(const trial *t, scan *s) {
     s->drift = field(t->views * (t->modes + 1), 0, 1);
     for (size_t i = 0; i < t->views * (t->modes + 1); i++)
         if (below(3) == 0) s->drift[i] = 0; /* in some views all become 0, and then the least allowed flat is used */
+    s->courses = random_courses(t);
     for (size_t i = 0; i < pixels; i++) {
         if (below(30) == 0) s->gain[i] = 0;
     }
@@ -102,6 +122,7 @@ static void drop_scan(scan *s) {
     test_free(s->view_share);
     test_free(s->mode);
     test_free(s->drift);
+    test_free(s->courses);
     test_free(s->raw);
 }
 
@@ -125,6 +146,8 @@ static qb__device_prep prep_of(const trial *t, const scan *s) {
                              .mode_apart = t->rows * t->columns,
                              .mode = s->mode,
                              .drift = s->drift,
+                             .courses = t->courses ? (const float *)s->courses : NULL,
+                             .course_room = qb__courses_room(t->columns),
                              .floor = 1e-6f,
                              .share = t->share ? s->share : NULL,
                              .share_rows = t->share_rows,
@@ -148,6 +171,7 @@ static trial random_trial(size_t columns) {
                .air = below(2),
                .hardening = (int)below(3),
                .modes = below(2) ? 0 : below(4),
+               .courses = below(2),
                .spec = specs[below(5)],
                .raw_pad = below(2) ? 0 : below(7),
                .out_pad = below(2) ? 0 : below(7),

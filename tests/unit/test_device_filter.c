@@ -39,7 +39,8 @@ static qb__prep cpu_prep_of(const trial *t, const scan *s, const qb__curve *curv
                       .air = t->air ? s->air : NULL,
                       .floor = 1e-6f,
                       .curve = curve,
-                      .drift = t->modes ? drift : NULL};
+                      .drift = t->modes ? drift : NULL,
+                      .courses = t->courses ? s->courses : NULL};
 }
 
 /* Compares the rows of `out` with the reference, counts the samples with the CPU's preparation, and fills the rows with

@@ -50,6 +50,7 @@ static void define_prep(qb__macros *m, const qb__device_filter *filter, const qb
     qb__macros_add(m, "HAS_GAIN", filter->gain != NULL);
     qb__macros_add(m, "HAS_AIR", filter->air != NULL);
     if (filter->mode) qb__macros_add(m, "DRIFT", (long long)prep->modes);
+    if (filter->courses) qb__macros_add(m, "COURSES", (long long)prep->course_room);
 }
 
 static void define_filter(qb__macros *m, const qb__device_filter *filter) {
@@ -122,6 +123,9 @@ static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue, const 
     if (prep->dark) QB__TRY(upload(filter, queue, prep->dark, bytes, &filter->dark));
     if (logarithm && prep->gain) QB__TRY(upload(filter, queue, prep->gain, bytes, &filter->gain));
     if (logarithm && prep->gain && prep->modes) QB__TRY(upload_drift(filter, queue, prep, bytes));
+    if (prep->courses)
+        QB__TRY(upload(filter, queue, prep->courses, prep->rows * prep->course_room * QB__DEVICE_COURSE * sizeof(float),
+                       &filter->courses));
     if (logarithm && prep->air) {
         QB__TRY(qb__alloc(views, sizeof *inverse, &inverse));
         for (size_t v = 0; v < views; v++) inverse[v] = 1 / prep->air[v];
@@ -224,9 +228,9 @@ void qb__device_filter_destroy(qb__device_filter *filter) {
     if (!filter) return;
     qb__filter_long_destroy(filter->passes);
     qb__program_release(filter->program);
-    qb__memory *const all[] = {filter->weights, filter->share,        filter->view_share, filter->air,
-                               filter->dark,    filter->gain,         filter->mode,       filter->drift,
-                               filter->roots,   filter->coefficients, filter->counts};
+    qb__memory *const all[] = {filter->weights, filter->share, filter->view_share,   filter->air,
+                               filter->dark,    filter->gain,  filter->mode,         filter->drift,
+                               filter->courses, filter->roots, filter->coefficients, filter->counts};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) qb__memory_destroy(all[i]);
     qb__free(filter);
 }
@@ -238,6 +242,8 @@ size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_
                                   qb__filter_method method, size_t views, size_t rows, size_t modes) {
     size_t bytes = (2 + modes) * views * sizeof(float) + ((2 + modes) * rows + 1) * filter->columns * sizeof(float) +
                    QB__FILTER_FOUND_WORDS * sizeof(uint32_t);
+    bytes += rows * qb__larger(QB__DEVICE_COURSES, filter->columns / QB__DEVICE_COURSE_COLUMNS) * QB__DEVICE_COURSE *
+             sizeof(float);
     qb__filter_plan plan;
     if (filter->identity) return bytes;
     bytes += (2 * filter->half + 4 * (filter->half / 2 + 1)) * sizeof(float); /* as upload_tables() allocates */

@@ -17,6 +17,10 @@
  * through device memory. */
 typedef struct qb__device_filter qb__device_filter;
 
+/* Of the table of stripes that change over the views: numbers of an entry, and entries of a row: at least so many, and
+ * one for so many columns. */
+enum { QB__DEVICE_COURSE = 5, QB__DEVICE_COURSES = 10, QB__DEVICE_COURSE_COLUMNS = 24 };
+
 /* Preparation of the rows; arrays are read only during creation. */
 typedef struct qb__device_prep {
     qb_quantity quantity; /* counts and transmissions: -ln is taken, air and gain are used */
@@ -31,6 +35,9 @@ typedef struct qb__device_prep {
      * to the next, and weights [views][modes + 1]. modes 0: flats do not change. */
     size_t modes, mode_apart;
     const float *mode, *drift;
+    /* Stripes that change over the views: [rows][course_room][QB__DEVICE_COURSE], as in prep/courses.h; NULL: none. */
+    const float *courses;
+    size_t course_room;
     float floor; /* smaller transmissions are raised to this value and counted; > 0 */
     float most;  /* larger line integrals count as not measured; 0: QB__MOST_INTEGRAL */
     /* Rows that are extended with zeros on one or both sides: the measured `columns` begin at column `before`, and each

@@ -27,6 +27,7 @@ struct qb__device_filter {
     qb__memory *weights, *air, *dark, *gain; /* air, dark, gain may be NULL: 1, 0, 1 */
     /* [modes][rows][measured] and [views][modes + 1], for flats that change over the views; else NULL */
     qb__memory *mode, *drift;
+    qb__memory *courses;            /* [rows][course_room] entries of prep/courses.h; or NULL */
     qb__memory *share, *view_share; /* [measured] or [rows][measured]; [views][measured]; or NULL */
     bool share_rows;
     size_t measured, before; /* number of columns of a raw row, and the column at which they begin */

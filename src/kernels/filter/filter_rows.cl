@@ -252,12 +252,13 @@ FUNCTION void back(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *root
 /* Arguments as in prepare_rows; roots[k] = exp(-2 pi i k/HALF). */
 KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark, GLOBAL const float *RESTRICT gain,
-    GLOBAL const float *RESTRICT mode, GLOBAL const float *RESTRICT drift, GLOBAL const float *RESTRICT air,
-    GLOBAL const float *RESTRICT weights, GLOBAL const float *RESTRICT share, GLOBAL const float *RESTRICT view_share,
-    GLOBAL const float2 *RESTRICT roots, GLOBAL const float4 *RESTRICT coefficients, GLOBAL float *RESTRICT out,
-    GLOBAL uint *RESTRICT counts, ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first, ulong out_view,
-    ulong out_slice, uint rows, uint slices, uint view0, uint row0, uint row_step, ulong apart, float bound,
-    int in_fours, int in_twos LOCAL_DYNAMIC_ARGUMENT(float4, shared_fours)) {
+    GLOBAL const float *RESTRICT mode, GLOBAL const float *RESTRICT drift, GLOBAL const course *RESTRICT courses,
+    GLOBAL const float *RESTRICT air, GLOBAL const float *RESTRICT weights, GLOBAL const float *RESTRICT share,
+    GLOBAL const float *RESTRICT view_share, GLOBAL const float2 *RESTRICT roots,
+    GLOBAL const float4 *RESTRICT coefficients, GLOBAL float *RESTRICT out, GLOBAL uint *RESTRICT counts,
+    ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first, ulong out_view, ulong out_slice, uint rows,
+    uint slices, uint view0, uint row0, uint row_step, ulong apart, float bound, int in_fours,
+    int in_twos LOCAL_DYNAMIC_ARGUMENT(float4, shared_fours)) {
     /* aligned for float4: ROOM numbers for each of GROUP_ROWS rows, then FOUND words */
     LOCAL_DYNAMIC(float4, shared_fours);
     LOCAL_POINTER float2 *shared = (LOCAL_POINTER float2 *)shared_fours;
@@ -269,14 +270,14 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     int mine[FOUND] = {0, 0, 0, 0}, spare = row >= rows; /* spare: a slot of the last group without a row */
     if (spare) row = rows - 1;
     uint v_index = row / slices, slice = row % slices;
-    ulong field = ((ulong)row0 + (ulong)slice * row_step) * RAW_COLUMNS;
+    ulong at = (ulong)row0 + (ulong)slice * row_step, field = at * RAW_COLUMNS;
     float2 v[VALUES];
 
     for (int i = (int)local_id(0); i < FOUND; i += ITEMS * GROUP_ROWS) found[i] = 0;
     BARRIER();
     integrals(raw + ROW_AT(raw_first, v_index, raw_view, slice, raw_slice), dark + field, gain + field, mode + field,
-              apart, drift + (ulong)(view0 + v_index) * (DRIFT + 1), LOGARITHM && HAS_AIR ? air[view0 + v_index] : 1.0f,
-              bound, 1.0f, in_fours, item, line + BEFORE, mine);
+              apart, drift + (ulong)(view0 + v_index) * (DRIFT + 1), courses + at * COURSES, view0 + v_index,
+              LOGARITHM && HAS_AIR ? air[view0 + v_index] : 1.0f, bound, 1.0f, in_fours, item, line + BEFORE, mine);
     for (int i = 0; i < FOUND; i++) {
         if (mine[i] && !spare) ATOMIC_ADD(found + i, mine[i]);
     }

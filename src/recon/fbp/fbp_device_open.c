@@ -31,7 +31,7 @@ static void describe_prep(const qb__fbp_devices *gpu, qb__device_prep *prep) {
     prep->dark = steps->dark;
     prep->gain = steps->gain;
     prep->most = steps->most;
-    qb__prep_drift(steps, prep);
+    qb__prep_changes(steps, prep);
     qb__prep_define(steps, &prep->steps);
 }
 

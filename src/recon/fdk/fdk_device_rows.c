@@ -137,6 +137,6 @@ void qb__fdk_gpu_prep(const qb__fdk_gpu *gpu, qb__device_prep *prep) {
                               .gain = steps->gain,
                               .floor = steps->floor,
                               .most = steps->most};
-    qb__prep_drift(steps, prep);
+    qb__prep_changes(steps, prep);
     qb__prep_define(steps, &prep->steps);
 }

@@ -436,4 +436,3 @@ def test_the_other_verb_is_named(tmp_path):
     qb("fbp", "q.npy", "-g", "q.xml", *scan[3:], "q_v.npy", cwd=tmp_path)  # onto a level detector of square pixels
     assert json.loads((tmp_path / "q_v.npy.json").read_text())["voxel_mm"] == [1, 1, 1]
     assert np.abs(np.load(tmp_path / "q_v.npy")[2:6, 12:20, 12:20].mean((1, 2)) / 0.02 - 1).max() < 0.02
-    fails(2, "fdk", "c.npy", "--sod", 100, "--sdd", 150, "--center", 15, "-o", "x.npy", cwd=tmp_path, says=["no option --center", "--detector-offset"])

@@ -17,6 +17,7 @@
 #include "report_html.h"
 #include "sweep.h"
 #include "view/zmq.h"
+#include "io/codec/codec_keeps.h"
 #include "io/hdf5/hdf5_guard.h"
 
 /* Opens /dev/null as descriptors 0, 1 and 2 where they are closed. Otherwise a file could get one of these numbers and
@@ -254,6 +255,7 @@ int main(int argc, char **argv) {
     /* --max-ram counts on freed memory going back to the system. Blocks above this size are mapped one by one and do
      * so. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
+    qb_tool_codec_keeps(8 << 20); /* larger than a block of Blosc */
     /* Under a limit of the address space (ulimit -v), the heap of each thread, 64 MiB of addresses, would use most of
      * it. */
     struct rlimit addresses;

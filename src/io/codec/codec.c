@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/codec/codec.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #ifdef QB_HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -15,6 +19,7 @@
 
 #include "base/status.h"
 #include "io/codec/bitshuffle.h"
+#include "io/codec/codec_keeps.h"
 
 /* Returns the number of output bytes; 0: failure. */
 typedef size_t pack_fn(size_t size, const void *in, size_t bytes, void *out, size_t room);
@@ -167,8 +172,20 @@ size_t qb__codec_most(qb__codec_kind codec, size_t bytes) {
     return codecs[codec].most ? codecs[codec].most(bytes) : bytes;
 }
 
+static int kept;
+static pthread_once_t keeping = PTHREAD_ONCE_INIT;
+
+void qb_tool_codec_keeps(int bytes) { kept = bytes; }
+
+static void keep_blocks(void) {
+#ifdef __GLIBC__
+    if (kept > 0) mallopt(M_MMAP_THRESHOLD, kept), mallopt(M_TRIM_THRESHOLD, kept);
+#endif
+}
+
 qb_status qb__codec_pack(qb__codec_kind codec, const char *path, size_t size, const void *in, size_t bytes, void *out,
                          size_t *packed) {
+    pthread_once(&keeping, keep_blocks);
     *packed = codecs[codec].pack ? codecs[codec].pack(size, in, bytes, out, qb__codec_most(codec, bytes)) : 0;
     if (*packed) return QB_OK;
     return qb__fail(QB_NO_MEMORY, "%s: %zu bytes cannot be compressed by %s", path, bytes, codecs[codec].name);
@@ -176,6 +193,7 @@ qb_status qb__codec_pack(qb__codec_kind codec, const char *path, size_t size, co
 
 qb_status qb__codec_unpack(qb__codec_kind codec, const char *path, size_t size, const void *in, size_t packed,
                            void *out, size_t bytes) {
+    pthread_once(&keeping, keep_blocks);
     const size_t got = codecs[codec].unpack ? codecs[codec].unpack(size, in, packed, out, bytes) : 0;
     if (got == bytes) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s: a chunk of %zu bytes is damaged: it does not unpack by %s to %zu bytes", path,

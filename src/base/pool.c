@@ -120,7 +120,7 @@ void qb__pool_submit(qb__pool *pool, qb__batch *batch) {
     while (*at && (*at)->priority >= batch->priority) at = &(*at)->link;
     batch->link = *at;
     *at = batch;
-    pthread_cond_broadcast(&pool->work);
+    for (int i = 0; i < pool->started && (size_t)i < batch->count; i++) pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
 }
 

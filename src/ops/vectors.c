@@ -64,7 +64,10 @@ void qb__vector_run(const qb__vectors *v, qb__vector_job job, double *sums) {
         return;
     }
     work w = {&job, v->partial};
-    qb__pool_for(v->pool, blocks, run_block, &w);
+    if (blocks == 1) /* waking a thread takes longer */
+        run_block(&w, 0, 0);
+    else
+        qb__pool_for(v->pool, blocks, run_block, &w);
     for (size_t b = 0; sums && b < blocks; b++)
         for (int i = 0; i < SUMS; i++) sums[i] += v->partial[SUMS * b + (size_t)i];
 }

@@ -7,7 +7,7 @@ import re
 import sys
 
 WORDS = ("beside upright leveled bend bending row_ends told_job take_up other_job greys few_lines ends_asked aside mbir_beyond "
-         "mbir_lost shadow shadows folded unfold unfolded").split()
+         "mbir_lost door shadow shadows folded unfold unfolded").split()
 FILES = WORDS + "seen hidden exchange set place pace fold level turned said spare alone apart".split()
 CODE = {".c", ".h", ".cl", ".clh", ".cu", ".cuh"}
 root = pathlib.Path(__file__).resolve().parent.parent

@@ -5,13 +5,14 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
+#include "base/share.h"
 #include "device/cuda_api.h"
 
 /* Page-locked host memory. The driver takes 0.37 s per GB to allocate and 0.08 s to release, in one thread of the
  * kernel. With huge pages that several threads touch first, the driver only has to lock the pages, which takes most of
  * that time away. */
 
-enum { HUGE_PAGE = 2 << 20, FROM = 4 << 20, PIECE = 16 << 20, THREADS = 4 };
+enum { HUGE_PAGE = 2 << 20, FROM = 4 << 20, PIECE = 16 << 20, THREADS = 12 };
 
 typedef struct pages {
     volatile char *first;
@@ -30,7 +31,8 @@ static void touch(const qb__pinned *pinned) {
     pages p = {pinned->host, pinned->bytes, (size_t)sysconf(_SC_PAGESIZE)};
     size_t pieces = (p.bytes + PIECE - 1) / PIECE;
     qb__pool *pool;
-    if (qb__pool_create(pieces < THREADS ? (int)pieces : THREADS, &pool) != QB_OK) return;
+    const size_t cpus = qb__share_threads(), threads = cpus < THREADS ? cpus : THREADS;
+    if (qb__pool_create((int)(pieces < threads ? pieces : threads), &pool) != QB_OK) return;
     qb__pool_for(pool, pieces, touch_piece, &p);
     qb__pool_destroy(pool);
 }

@@ -29,7 +29,12 @@ static qb_status make_fields(qb__neighbours *d) {
     QB__TRY(qb__alloc(pixels, sizeof *d->gain, &d->gain));
     QB__TRY(qb__alloc(pixels, sizeof *d->beam, &d->beam));
     qb__prep_gain(d->scan->flat, d->dark, pixels, d->gain, &dead);
-    for (size_t i = 0; i < pixels; i++) d->beam[i] = d->gain[i] > 0 ? d->scan->flat[i] - (d->dark ? d->dark[i] : 0) : 0;
+    const float *flat = d->scan->flat, *dark = d->dark, *gain = d->gain;
+    float *beam = d->beam;
+    for (size_t i = 0; i < pixels; i++) {
+        const float above = flat[i] - (dark ? dark[i] : 0);
+        beam[i] = gain[i] > 0 ? above : 0;
+    }
 out:
     return status;
 }

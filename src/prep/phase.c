@@ -418,6 +418,11 @@ bool qb__phase_keeps(const qb_scan *scan, const qb__device *there) {
     return p && p->device && there && qb__phase_device_keeps(p->device, there);
 }
 
+bool qb__phase_fills(qb_scan *scan) {
+    qb__phase *p = phase_of(scan);
+    return p && p->device && qb__phase_device_fills(p->device);
+}
+
 void qb__phase_halt(qb_scan *scan) {
     qb__phase *p = phase_of(scan);
     if (p && p->device) qb__phase_device_halt(p->device);

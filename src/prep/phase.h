@@ -32,9 +32,11 @@ void qb__phase_keep(qb__phase *phase, size_t row0, size_t row1, const qb_env *en
 void qb__phase_arm(qb__phase *phase, bool on);
 size_t qb__phase_stay(const qb__phase *phase); /* number of rows that should stay */
 /* qb__phase_keeps: true if rows of a job's scan should stay on that device. qb__phase_kept_of: where they are; a thread
- * filters them if that has not been done, and those before `row` are there on return. qb__phase_halt ends that thread. */
+ * filters them if that has not been done, and those before `row` are there on return. qb__phase_fills: that thread works;
+ * qb__phase_halt ends it. */
 bool qb__phase_keeps(const qb_scan *scan, const qb__device *there);
 qb_status qb__phase_kept_of(qb_scan *scan, size_t row, qb__phase_kept *kept);
+bool qb__phase_fills(qb_scan *scan);
 void qb__phase_halt(qb_scan *scan);
 
 #endif

@@ -41,6 +41,8 @@ bool qb__phase_device_keeps(const qb__phase_device *device, const qb__device *th
 size_t qb__phase_device_stay(const qb__phase_device *device); /* number of rows */
 /* on: from now on no correction changes; off: the kept rows are freed. */
 void qb__phase_device_arm(qb__phase_device *device, bool on);
+/* True while the thread below reads and filters. */
+bool qb__phase_device_fills(qb__phase_device *device);
 /* Ends the thread that reads and filters the kept rows: it uses the corrections of the job. Rows that it has not
  * filtered are then missing. */
 void qb__phase_device_halt(qb__phase_device *device);

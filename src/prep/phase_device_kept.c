@@ -130,6 +130,13 @@ qb_status qb__phase_fill_all(qb__phase_device *p, const qb__phase_request *reque
     return status == QB_OK && begun ? wait_for(&p->fill, SIZE_MAX) : status;
 }
 
+bool qb__phase_device_fills(qb__phase_device *p) {
+    pthread_mutex_lock(&p->fill.lock);
+    const bool fills = p->fill.begun && !p->fill.ended;
+    pthread_mutex_unlock(&p->fill.lock);
+    return fills;
+}
+
 void qb__phase_device_halt(qb__phase_device *p) {
     qb__phase_filling *f = &p->fill;
     if (!f->begun || f->joined) return;

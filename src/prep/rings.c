@@ -199,7 +199,9 @@ static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     size_t rows = rows_at_a_time(pass, r, threads);
     qb_status status;
     QB__TRY(qb__rings_parse(pass->options->rings, bin_of(info), &r->how));
-    QB__TRY(qb__rings_device_create(pass, rows, qb__rings_together(info->views), &r->device));
+    const size_t half = qb__ceil_div(rows, 2); /* a device holds two blocks */
+    QB__TRY(qb__rings_device_create(pass, half, qb__rings_together(info->views), &r->device));
+    if (r->device) rows = half;
     if (!r->device) QB__TRY(qb__alloc(rows * r->views, r->columns * sizeof(float), &r->sinograms));
     QB__TRY(qb__alloc(r->device ? pass->fields->rows : rows, sizeof *r->found, &r->found));
     QB__TRY(qb__alloc((size_t)threads, sizeof *r->work, &r->work));

@@ -162,6 +162,8 @@ out:
     return status;
 }
 
+bool qb__rings_device_fills(const qb__rings_device *d) { return qb__phase_fills(d->scan); }
+
 qb_status qb__rings_device_end(qb__rings_device *d, int turn, const float **lines, const float **change) {
     *lines = d->place[turn].lines;
     *change = d->place[turn].changes;

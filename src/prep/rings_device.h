@@ -15,6 +15,8 @@ void qb__rings_device_destroy(qb__rings_device *device); /* NULL-safe */
 /* Starts the transfer of scan rows row <= r < row + rows into buffer `turn`, 0 or 1; waits until they are on the
  * device. */
 qb_status qb__rings_device_begin(qb__rings_device *device, int turn, size_t row, size_t rows);
+/* True while other rows are still read and filtered. */
+bool qb__rings_device_fills(const qb__rings_device *device);
 /* Waits for the transfer: lines[group of views][row][column] and change[row][column], valid until the buffer is used
  * again. */
 qb_status qb__rings_device_end(qb__rings_device *device, int turn, const float **lines, const float **change);

@@ -20,17 +20,18 @@ typedef struct queue {
     pthread_cond_t change;
     block block[BLOCKS];
     size_t made, current; /* number of blocks that came, and the one whose rows are taken */
+    int most;             /* number of threads that may work */
     bool ended, idle;     /* no more blocks will come; no thread works */
 } queue;
 
 /* The next row; NULL if there is none. */
-static block *take(queue *q, size_t *row) {
+static block *take(queue *q, int worker, size_t *row) {
     block *of = NULL;
     pthread_mutex_lock(&q->lock);
     for (;;) {
         while (q->current < q->made && q->block[q->current % BLOCKS].taken == q->block[q->current % BLOCKS].rows)
             q->current++;
-        if (q->current < q->made || q->ended) break;
+        if (q->ended || (q->current < q->made && worker < q->most)) break;
         pthread_cond_wait(&q->change, &q->lock);
     }
     if (q->current < q->made) {
@@ -46,7 +47,7 @@ static void work(void *context, size_t task, int worker) {
     const qb__rings_queue *w = q->work;
     size_t row;
     (void)task;
-    for (block *b; (b = take(q, &row)) != NULL;) {
+    for (block *b; (b = take(q, worker, &row)) != NULL;) {
         w->find(w->context, b->first + row, b->lines + row * w->columns, b->rows * w->columns,
                 b->change + row * w->columns, worker);
         pthread_mutex_lock(&q->lock);
@@ -72,7 +73,8 @@ static block *free_block(queue *q) {
     return b;
 }
 
-static qb_status feed(queue *q, size_t row, size_t end, const qb_env *env) {
+/* While other rows are read, half of the threads leave room for reading: else these wait for it later. */
+static qb_status feed(queue *q, size_t row, size_t end, int threads, const qb_env *env) {
     const qb__rings_queue *w = q->work;
     const size_t first = row;
     qb_status status = QB_OK;
@@ -86,6 +88,7 @@ static qb_status feed(queue *q, size_t row, size_t end, const qb_env *env) {
         pthread_mutex_lock(&q->lock);
         *to = next;
         q->made++;
+        q->most = qb__rings_device_fills(w->device) ? (threads + 1) / 2 : threads;
         pthread_cond_broadcast(&q->change);
         pthread_mutex_unlock(&q->lock);
     }
@@ -97,7 +100,7 @@ qb_status qb__rings_run(const qb__rings_queue *of, size_t row, size_t end, qb__p
     queue q = {.work = of, .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
     qb__batch batch = {.run = work, .done = all_done, .context = &q, .count = (size_t)qb__pool_threads(pool)};
     qb__pool_submit(pool, &batch);
-    const qb_status status = feed(&q, row, end, env);
+    const qb_status status = feed(&q, row, end, qb__pool_threads(pool), env);
     pthread_mutex_lock(&q.lock);
     q.ended = true;
     pthread_cond_broadcast(&q.change);

@@ -32,8 +32,8 @@ static extent strip_of(const uint8_t *shape, double ax, double ay) {
     extent s = {INFINITY, -INFINITY};
     for (int i = 0; i < QB__TENSOR_STRIP; i++) {
         const double h = ax * (shape[i] & 7) + ay * (shape[i] >> 3);
-        s.least = fmin(s.least, h);
-        s.most = fmax(s.most, h);
+        s.least = h < s.least ? h : s.least; /* fmin() and fmax() would be calls */
+        s.most = h > s.most ? h : s.most;
     }
     return s;
 }

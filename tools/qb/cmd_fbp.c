@@ -3,9 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "crop.h"
+#include "planner/device_early.h"
 #include "report_html.h"
 #include "sweep.h"
 
@@ -249,12 +251,23 @@ static void tell_problems(cli *c, const qb_scan *scan, bool stated) {
     }
 }
 
+/* Opens a GPU while the scan is opened, if the user names it or a large scan is sure to use it. */
+static void open_device(const cli *c) {
+    const char *name = c->verb->name;
+    const long long LARGE = 4LL << 30;
+    struct stat file;
+    const bool large = stat(c->argument[0], &file) == 0 && file.st_size >= LARGE,
+               uses = strcmp(name, "fbp") == 0 || strcmp(name, "fdk") == 0;
+    qb_tool_device_early(&c->env, large && uses);
+}
+
 qb_status open_scan(cli *c, qb_scan **scan) {
     const char *file = strcmp(c->verb->name, "fbp") == 0 ? c->options.fbp.geometry : c->options.geometry.geometry;
     const bool stated = file && strcmp(file, "parallel") != 0;
     qb_scan_options wanted = c->options.scan;
     char follow[64];
     hold_warnings();
+    open_device(c);
     qb_status status = QB_OK;
     *scan = c->sweep ? sweep_scan(c) : NULL;
     if (!*scan) status = follow_geometry(stated ? file : NULL, follow, sizeof follow, &wanted);

@@ -19,6 +19,7 @@
 #include "view/zmq.h"
 #include "io/codec/codec_keeps.h"
 #include "io/hdf5/hdf5_guard.h"
+#include "planner/device_early.h"
 
 /* Opens /dev/null as descriptors 0, 1 and 2 where they are closed. Otherwise a file could get one of these numbers and
  * be read or written as a standard stream. */
@@ -216,6 +217,7 @@ static int help(const char *word, bool json) {
 
 /* Fails where the output could not be written to stdout. */
 static int end(int code) {
+    qb_tool_device_settle();
     if (code || (fflush(stdout) == 0 && !ferror(stdout))) return code;
     fprintf(stderr, "qb: cannot write to standard output\n");
     return 1;

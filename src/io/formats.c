@@ -154,8 +154,10 @@ static const qb__format formats[] = {
     },
     {
         .name = "vol",
-        .extensions = " .vol .vgi .info ",
-        .line = "VGStudio and PyHST (.vol with .vgi or .vol.info): reads and writes both, with a .json next to them",
+        .extensions = " .vol .vgi .info .pcr ",
+        .line =
+            "VGStudio and PyHST (.vol with .vgi or .vol.info): reads and writes both, with a .json next to them; reads "
+            "phoenix (.vol with .pcr)",
         .open = qb__vol_open,
         .scan = qb__sidecar_scan,
         .writer = &qb__vol_writer,

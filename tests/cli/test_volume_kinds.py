@@ -322,6 +322,14 @@ def test_vol(tmp_path):
         assert lengths(tmp_path, tmp_path / name)[0] == pytest.approx([0.0125] * 3)
     same(tmp_path / "other.vgi", VALUES.astype("u2"))
     assert lengths(tmp_path, tmp_path / "other.vgi")[0] == pytest.approx([0.1, 0.2, 0.3])
+    for code, dtype in (5, "<u2"), (10, "<f4"), (1, "u1"):  # phoenix; a comma as in some countries
+        VALUES.astype(dtype).tofile(tmp_path / "g.vol")
+        (tmp_path / "g.pcr").write_text(f"[VolumeData]\r\nFormat={code}\r\nVolume_SizeX=4\r\nVolume_SizeY=3\r\nVolume_SizeZ=2\r\nVoxelSizeRec=0,25\r\n[ROI]\r\nROI_SizeX=9\r\n")
+        for name in "g.vol", "g.pcr":
+            same(tmp_path / name, VALUES.astype(dtype))
+            assert lengths(tmp_path, tmp_path / name)[0] == pytest.approx([0.25] * 3)
+    (tmp_path / "g.pcr").write_text("Format=7\nVolume_SizeX=4\nVolume_SizeY=3\nVolume_SizeZ=2\n")
+    fails(3, "info", tmp_path / "g.vol", says=["'Format=7' of 0 bits is not supported"])
     qb("convert", tmp_path / "other.vgi", "--volume", "-o", tmp_path / "w.vol")
     for name in "w.vgi", "w.vol.info", "w.vol":
         same(tmp_path / name, VALUES.astype("u2"))

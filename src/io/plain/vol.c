@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* NAME.vol holds only numbers; a text file next to it describes them: NAME.vgi (VGStudio) or NAME.vol.info (PyHST). The
- * reader accepts the name of the data or of the text. The writer writes both texts. */
+/* NAME.vol holds only numbers; a text file next to it describes them: NAME.vgi (VGStudio), NAME.vol.info (PyHST) or
+ * NAME.pcr (phoenix). The reader accepts the name of the data or of the text. The writer writes the first two texts. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -28,7 +28,7 @@ typedef struct notes {
     double skip;
     char file[512], type[64];
     int bits;
-    bool swap, info;
+    bool swap, info, pcr;
 } notes;
 
 /* ---- reading ---- */
@@ -42,7 +42,7 @@ static char *trim(char *text) {
 
 static void set_info(notes *n, const char *key, const char *value) {
     static const char *const sizes[] = {"NUM_X", "NUM_Y", "NUM_Z"};
-    const double number = strtod(value, NULL);
+    const double number = qb__strtod(value, NULL);
     for (int i = 0; i < 3; i++)
         if (strcasecmp(key, sizes[i]) == 0) n->size[i] = number;
     if (strcasecmp(key, "voxelSize") == 0)
@@ -55,10 +55,31 @@ static void set_vgi(notes *n, const char *key, const char *value) {
     if (strcasecmp(key, "size") == 0 && n->size[0] == 0) qb__read_numbers(value, 0, 3, n->size, NULL);
     if (strcasecmp(key, "resolution") == 0 && n->voxel[0] == 0) qb__read_numbers(value, 0, 3, n->voxel, NULL);
     if (strcasecmp(key, "unit") == 0 && n->unit == 0) n->unit = qb__length_unit(value);
-    if (strcasecmp(key, "SkipHeader") == 0) n->skip = strtod(value, NULL);
+    if (strcasecmp(key, "SkipHeader") == 0) n->skip = qb__strtod(value, NULL);
     if (strcasecmp(key, "Name") == 0 && !*n->file) snprintf(n->file, sizeof n->file, "%s", value);
     if (strcasecmp(key, "datatype") == 0) snprintf(n->type, sizeof n->type, "%s", value);
     if (strcasecmp(key, "BitsPerElement") == 0) n->bits = atoi(value);
+}
+
+static void set_pcr(notes *n, const char *key, const char *value) {
+    static const char *const sizes[] = {"Volume_SizeX", "Volume_SizeY", "Volume_SizeZ"};
+    static const struct {
+        const char *code, *type;
+        int bits;
+    } formats[] = {{"1", "unsigned integer", 8}, {"5", "unsigned integer", 16}, {"10", "float", 32}};
+    double number;
+    if (!qb__setting_number(value, &number)) return;
+    for (int i = 0; i < 3; i++)
+        if (strcasecmp(key, sizes[i]) == 0) n->size[i] = number;
+    if (strcasecmp(key, "VoxelSizeRec") == 0)
+        for (int i = 0; i < 3; i++) n->voxel[i] = number;
+    if (strcasecmp(key, "Format") != 0) return;
+    snprintf(n->type, sizeof n->type, "Format=%.20s", value);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(value, formats[i].code) != 0) continue;
+        snprintf(n->type, sizeof n->type, "%s", formats[i].type);
+        n->bits = formats[i].bits;
+    }
 }
 
 static qb_status read_notes(const char *path, notes *n) {
@@ -71,7 +92,7 @@ static qb_status read_notes(const char *path, notes *n) {
         char *equals = strchr(line, '=');
         if (!equals || *line == '!' || *line == '#') continue;
         *equals = 0;
-        (n->info ? set_info : set_vgi)(n, trim(line), trim(equals + 1));
+        (n->info ? set_info : n->pcr ? set_pcr : set_vgi)(n, trim(line), trim(equals + 1));
     }
     qb__free(text);
     if (n->info) n->unit = 1e-3; /* PyHST counts in micrometres */
@@ -84,18 +105,23 @@ static bool ends_in(const char *path, const char *ending) {
 }
 
 /* Finds the text file from the data file, or the data file from the text file. */
-static qb_status find_files(const char *path, char text[NAME], char data[NAME], bool *info) {
+static qb_status find_files(const char *path, char text[NAME], char data[NAME], bool *info, bool *pcr) {
     const int whole = (int)strlen(path);
     snprintf(text, NAME, "%s", path);
     snprintf(data, NAME, "%s", path);
     *info = ends_in(path, ".info");
     if (*info) snprintf(data, NAME, "%.*s", whole - 5, path);
-    if (ends_in(path, ".vgi")) snprintf(data, NAME, "%.*s.vol", whole - 4, path);
-    if (*info || ends_in(path, ".vgi")) return QB_OK;
+    *pcr = ends_in(path, ".pcr");
+    if (*pcr || ends_in(path, ".vgi")) snprintf(data, NAME, "%.*s.vol", whole - 4, path);
+    if (*info || *pcr || ends_in(path, ".vgi")) return QB_OK;
     snprintf(text, NAME, "%s.info", path);
     *info = access(text, R_OK) == 0;
     if (*info) return QB_OK;
+    snprintf(text, NAME, "%.*s.pcr", whole - 4, path);
+    *pcr = access(text, R_OK) == 0;
     snprintf(text, NAME, "%.*s.vgi", whole - 4, path);
+    if (access(text, R_OK) == 0) *pcr = false;
+    if (*pcr) snprintf(text, NAME, "%.*s.pcr", whole - 4, path);
     if (access(text, R_OK) == 0) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
                     "%s: its description, %s or %s.info, is missing: put it into the same folder, or rename the data "
@@ -133,15 +159,15 @@ static qb_status type_of(const char *path, const notes *n, size_t numbers, uint6
 qb_status qb__vol_open(const char *path, const char *how, qb__source **source) {
     char text[NAME], data[NAME];
     notes n = {.bits = 0};
-    qb__plain plain = {.longer = "its .vgi or .vol.info file does not fit"};
+    qb__plain plain = {.longer = "its .vgi, .vol.info or .pcr file does not fit"};
     uint64_t bytes;
     size_t numbers;
     qb_status status;
     (void)how;
     *source = NULL;
-    QB__TRY(find_files(path, text, data, &n.info));
+    QB__TRY(find_files(path, text, data, &n.info, &n.pcr));
     QB__TRY(read_notes(text, &n));
-    plain.format = n.info ? "PyHST volume" : "VGStudio volume";
+    plain.format = n.info ? "PyHST volume" : n.pcr ? "phoenix volume" : "VGStudio volume";
     if (*n.file && ends_in(path, ".vgi")) {
         const char *slash = strrchr(path, '/');
         snprintf(data, NAME, "%.*s%s", slash && *n.file != '/' ? (int)(slash + 1 - path) : 0, path, n.file);

@@ -19,6 +19,7 @@ echo "QB_SEED=$QB_SEED"
 finish() {
     code=$?
     trap - EXIT
+    [ -z "${libraries:-}" ] || kill "$libraries" || true
     [ "$code" = 0 ] || echo "failed ${doing:-$tier}" >>"$results/steps"
     python3 scripts/test-summary.py "$results" || code=1
     rm -rf "$results"
@@ -139,10 +140,16 @@ test | all)
     ;;
 peers)
     scripts/install-packages.sh peers
+    # Downloads and unpacking leave processors idle: the wheel's libraries are built meanwhile. What fails there fails again
+    # in the wheel's own step, which says so.
+    scripts/wheel-libraries.sh build-wheel >"$results/wheel-libraries" 2>&1 &
+    libraries=$!
     step "peers from PyPI" scripts/get-peers.sh build-peers
     nvrtc=$(scripts/get-nvrtc.sh build-peers)
     case $nvrtc in build-peers/*) export QB_LIBNVRTC="$PWD/$nvrtc" ;; esac
     step "release build" configure build -DQB_PEERS_PYTHON="$PWD/build-peers/bin/python"
+    wait "$libraries" || true
+    libraries=
     run release build -L peers
     step "the Python wheel" scripts/test-python.sh build-wheel
     ;;

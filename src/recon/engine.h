@@ -42,6 +42,7 @@ typedef struct qb__running {
     qb__prep_counts *counts;    /* [threads] counts of corrected values */
     qb__volume_out *volume;     /* the output, already open; it receives the images */
     const qb__comm_grid *ranks; /* grid of ranks that share slabs and views; NULL = none */
+    qb__device *device;         /* the chosen engine's (first) device; NULL: the CPU */
     bool *taken;                /* the engine sets this if it uses the scan's values without reading them */
     cJSON *report;
     qb_job *job; /* collects the hashes of data that are read */

@@ -373,6 +373,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     if (r->task.scan) QB__TRY(prepare(r, env));
     r->running.prepare = r->prepare;
     r->running.pool = c->offer.pool;
+    if (r->pick.facts.pick) r->running.device = r->pick.facts.pick->device;
     if (!r->running.pool) QB__TRY(qb__pool_create(r->task.threads, &r->pool));
     if (!r->running.pool) r->running.pool = r->pool;
     if (r->method->measure) QB__TRY(r->method->measure(r->plan, &r->running));

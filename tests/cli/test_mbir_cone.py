@@ -118,7 +118,7 @@ def test_an_object_beyond_the_ends_stays_out_of_the_end_slices(tmp_path):
     inside = truth > 0.99 * truth.max()
     error = abs(np.load(tmp_path / "x.npy") - (1000 * truth / WATER - 1000))
     means = [error[z][inside[z]].mean() for z in (0, 1, 4, 16)]
-    assert means[0] < 180 and means[1] < 60 and means[2] < 25 and means[3] < 10, means  # 950, 340, 57 and 6 if the end slices took it all
+    assert means[0] < 180 and means[1] < 60 and means[2] < 25 and means[3] < 15, means  # 950, 340, 57 and 6 if the end slices took it all
     # the other solvers: 1365, 684 and 769 if their end slices took it all
     for verb, most in ("tv", 50), ("cgls", 330), ("sirt", 250):
         qb(verb, *job[1:], "-o", "o.npy", cwd=tmp_path)
@@ -430,8 +430,7 @@ def test_a_proximal_map(cone, tmp_path):
 def test_refusals(cone, tmp_path):
     out = tmp_path / "v.npy"
     base = ["mbir", cone / "s.h5", *WIDE, "-o", out]
-    for more in (["--matrix", "floats"], ["--matrix-cache", tmp_path], ["--no-zero-skip"], ["--seed", 3], ["--coarse", 2], ["--roi", 10],
-                 ["--center", 12]):
+    for more in (["--matrix", "floats"], ["--matrix-cache", tmp_path], ["--no-zero-skip"], ["--seed", 3], ["--coarse", 2], ["--roi", 10]):
         fails(2, *base, *more, says=[more[0].replace("--no-", "--"), "not for this cone"])
     fails(3, *base, "--slices", "0:5", says=["a cone beam", "--slices"])
     fails(2, *base, "--p", 2, "--q", 1.5, says=["--p 2"])

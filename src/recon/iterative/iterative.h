@@ -11,6 +11,13 @@
  * the volume. */
 struct qb__iterative_run;
 
+/* A connection of the ranks' devices that has begun: NCCL, or the reason why not. */
+typedef struct qb__iterative_link {
+    bool begun;
+    qb__nccl *nccl;
+    char carrier[QB__NCCL_WORDS];
+} qb__iterative_link;
+
 typedef struct qb__iterative {
     /* decided by iterative_plan.c, then only read */
     const qb__solver *solver;
@@ -34,20 +41,21 @@ typedef struct qb__iterative {
     void (*report)(const struct qb__iterative_run *r, cJSON *convergence);
     /* Set up `keep` so that the solver's state is saved; set before the solver runs. NULL: the state is not saved. */
     void (*keeper)(struct qb__iterative_run *r, const qb__linear *a, qb__solve_keep *keep);
-    double center;      /* column of the axis of a parallel beam; NAN = not found yet */
-    double found;       /* column of the axis that begin() has found; NAN = it did not search */
-    bool looked;        /* begin() has run */
-    size_t ranks, rank; /* number of ranks that share the views; number of this rank */
-    size_t view_grain;  /* a rank's views are a multiple of this */
-    qb_grid asked;      /* grid of the volume that is kept */
-    qb_grid whole;      /* the same with slices beyond its ends */
-    size_t ends[2];     /* slices of `whole` before and after `asked` */
-    qb_grid grid;       /* grid of this rank's unknowns: `whole`, or a part of its slices */
-    qb__run slices;     /* slices of `asked` in `grid` */
-    size_t beyond[2];   /* slices of `grid` before and after them */
-    bool neighbour[2];  /* if ranks share the slices: the slice before or after belongs to another rank */
-    bool alone;         /* the grid gets no slices beyond the volume; set before the grid is decided */
-    bool *lost;         /* [slices that are kept] true if hardly any ray measured the slice; NULL: no such slice */
+    qb__iterative_link *link; /* begun by the method before the engine opens; NULL: the engine begins it */
+    double center;            /* column of the axis of a parallel beam; NAN = not found yet */
+    double found;             /* column of the axis that begin() has found; NAN = it did not search */
+    bool looked;              /* begin() has run */
+    size_t ranks, rank;       /* number of ranks that share the views; number of this rank */
+    size_t view_grain;        /* a rank's views are a multiple of this */
+    qb_grid asked;            /* grid of the volume that is kept */
+    qb_grid whole;            /* the same with slices beyond its ends */
+    size_t ends[2];           /* slices of `whole` before and after `asked` */
+    qb_grid grid;             /* grid of this rank's unknowns: `whole`, or a part of its slices */
+    qb__run slices;           /* slices of `asked` in `grid` */
+    size_t beyond[2];         /* slices of `grid` before and after them */
+    bool neighbour[2];        /* if ranks share the slices: the slice before or after belongs to another rank */
+    bool alone;               /* the grid gets no slices beyond the volume; set before the grid is decided */
+    bool *lost; /* [slices that are kept] true if hardly any ray measured the slice; NULL: no such slice */
     qb_projector *projector;
     /* the current cut of the work */
     qb__cut cut;
@@ -186,8 +194,11 @@ size_t qb__iterative_run_count(const qb__iterative *it, size_t most);
 size_t qb__iterative_share_bytes(const qb__iterative *it, size_t run_bytes);
 /* Allocate the buffers, once r->run is set; qb__iterative_forget() releases them. */
 qb_status qb__iterative_share(qb__iterative_run *r, size_t run_bytes);
-/* qb__iterative_connect: transfer runs from device to device if they can, and if there is enough data.
+/* qb__iterative_link_begin: connect the devices if they can be, and if there is enough data; it goes on in the
+ * background. Release link->nccl if no engine took it. qb__iterative_connect: the same, or take the method's link.
  * qb__iterative_disconnect ends that; the queue must be empty. status: the status of this rank so far. */
+qb_status qb__iterative_link_begin(const qb__iterative *it, qb__comm *comm, qb__device *device,
+                                   qb__iterative_link *link);
 qb_status qb__iterative_connect(qb__iterative_run *r, qb__device *device);
 void qb__iterative_disconnect(qb__iterative_run *r, qb_status status);
 /* Compute A' y over the views of all ranks; every rank gets the result. */

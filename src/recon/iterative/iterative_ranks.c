@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -93,16 +94,28 @@ static qb_status tell(qb__iterative_run *r, const qb__iterative_runs *runs, size
 
 /* NCCL takes a second to start, so it is used only if there is enough data, as in qb__device_sum_begin. Rank 0 decides,
  * because the environment of other ranks may differ. */
-qb_status qb__iterative_connect(qb__iterative_run *r, qb__device *device) {
-    const double worth = 4e9, numbers = (double)(qb__iterative_shares_slices(r->it) ? qb__iterative_equations(r->it)
-                                                                                    : qb__iterative_unknowns(r->it));
-    int wanted = 2 * qb__iterative_passes(r->it) * numbers * sizeof(float) >= worth || getenv("QB_LIBNCCL") != NULL;
-    if (qb__comm_count(qb__iterative_others(r)) < 2) return QB_OK;
-    const qb_status status = qb__comm_bcast(qb__iterative_others(r), QB_OK, 0, &wanted, sizeof wanted);
+qb_status qb__iterative_link_begin(const qb__iterative *it, qb__comm *comm, qb__device *device,
+                                   qb__iterative_link *link) {
+    const double worth = 4e9, numbers = (double)(qb__iterative_shares_slices(it) ? qb__iterative_equations(it)
+                                                                                 : qb__iterative_unknowns(it));
+    int wanted = 2 * qb__iterative_passes(it) * numbers * sizeof(float) >= worth || getenv("QB_LIBNCCL") != NULL;
+    if (qb__comm_count(comm) < 2) return QB_OK;
+    const qb_status status = qb__comm_bcast(comm, QB_OK, 0, &wanted, sizeof wanted);
     if (status != QB_OK) return status;
-    if (wanted) return qb__nccl_begin(qb__iterative_others(r), device, &r->nccl, r->carrier);
-    snprintf(r->carrier, sizeof r->carrier, "NCCL takes longer to begin than so few bytes to pass");
+    link->begun = true;
+    if (wanted) return qb__nccl_begin(comm, device, &link->nccl, link->carrier);
+    snprintf(link->carrier, sizeof link->carrier, "NCCL takes longer to begin than so few bytes to pass");
     return QB_OK;
+}
+
+qb_status qb__iterative_connect(qb__iterative_run *r, qb__device *device) {
+    qb__iterative_link own = {.nccl = NULL}, *link = r->it->link && r->it->link->begun ? r->it->link : &own;
+    const qb_status status =
+        link == &own ? qb__iterative_link_begin(r->it, qb__iterative_others(r), device, link) : QB_OK;
+    r->nccl = link->nccl;
+    link->nccl = NULL;
+    memcpy(r->carrier, link->carrier, sizeof r->carrier);
+    return status;
 }
 
 void qb__iterative_disconnect(qb__iterative_run *r, qb_status status) {

@@ -132,6 +132,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     translate(m->options, &cone->options);
     inner.options = &cone->options;
     cone->it.model = &cone->model;
+    cone->it.link = &cone->link;
     cone->it.report = report_descent;
     cone->it.keeper = qb__mbir_cone_keeper;
     m->output = task->output->array ? NULL : task->output->output;
@@ -180,6 +181,8 @@ static qb_status measure(void *plan, const qb__running *run) {
     qb__mbir_cone *cone = plan;
     qb__mbir *m = &cone->m;
     qb_status status;
+    if (run->device && run->ranks)
+        QB__TRY(qb__iterative_link_begin(&cone->it, run->ranks->in_row, run->device, &cone->link));
     QB__TRY(qb__mbir_measure(m, run));
     QB__TRY(check_weights(m));
     QB__TRY(qb__mbir_cone_keep_open(cone, run));
@@ -211,6 +214,8 @@ static void close_all(void *plan, bool named) {
     qb_array_destroy(&cone->m.measured.weights);
     qb__mbir_images_release(&cone->m);
     qb__mbir_cone_keep_close(cone, named);
+    qb__nccl_give_up(cone->link.nccl);
+    cone->link = (qb__iterative_link){.nccl = NULL};
     qb__free(cone->start);
     cone->start = NULL;
 }

@@ -24,8 +24,9 @@ typedef struct qb__mbir_cone {
     qb_iterative_options options;
     qb__solve_model model;
     qb__mbir_keep keep;
-    float *start;         /* the image by filtered back-projection, [z][y][x]; NULL: none */
-    double start_seconds; /* time to make `start` */
+    qb__iterative_link link; /* NCCL opens while the start is made */
+    float *start;            /* the image by filtered back-projection, [z][y][x]; NULL: none */
+    double start_seconds;    /* time to make `start` */
 } qb__mbir_cone;
 
 /* Make the start image by qb fdk in the volume's voxels, without negative values if the option asks for that.

@@ -73,6 +73,7 @@ qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
     if (status != QB_OK) return status;
     /* the threads of this rank only: the other ranks work at the same time */
     if (run->env) quiet.threads = run->env->threads;
+    if (run->device && cone->it.ranks > 1) quiet.device = qb__device_info_of(run->device)->spec;
     quiet.log = NULL;
     quiet.progress = NULL;
     quiet.reads = NULL;

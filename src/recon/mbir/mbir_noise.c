@@ -96,7 +96,7 @@ double qb__mbir_noise(const float *lines, const float *weights, size_t sinograms
 
 double qb__mbir_sigma_y(double noise, double information, double prior, bool cone) {
     static const double free = 3;
-    const double smooth = cone ? 3.7 : 5, power = cone ? 0.5 : 0.6;
+    const double smooth = cone ? 5.8 : 5, power = cone ? 0.25 : 0.6;
     const double seen = information * prior * prior;
     return seen > 0 ? sqrt(smooth * seen * pow(1 + noise * noise / (free * seen), power)) : noise;
 }

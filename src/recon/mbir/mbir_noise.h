@@ -19,8 +19,8 @@
  *
  *   sigma_y^2 = 5 C sigma_x^2 (1 + n^2 / 3)^0.6
  *
- * For cones with 25 or 201 views and 2,000 to 100,000 photons (128^3 voxels, four phantoms) 3.7 instead of 5 and 0.5
- * instead of 0.6 were best. */
+ * For cones with 13 to 201 views and 1,000 to 100,000 photons (64^3 and 128^3 voxels, four phantoms) 5.8 instead of 5
+ * and 0.25 instead of 0.6 were best. */
 
 /* Noise s of lines[sinogram][view][column] with their weights (0: masked); order[view]: views sorted by angle. A mixed
  * second difference over views and columns removes the object's smooth part. A quarter of the differences are smaller

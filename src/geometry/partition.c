@@ -163,7 +163,7 @@ static void try_slabs(search *s, qb__cut *cut) {
     }
 }
 
-/* If everything overlaps and four smaller cuts did not help, smaller ones will not. */
+/* If all stages overlap and four smaller cuts were not faster, still smaller ones will not be. */
 static bool is_idle(const search *s, size_t thickness, int *idle) {
     if (!s->space->seconds) return s->found;
     *idle = !s->found || s->best.slots < 2 || s->best.thickness == thickness ? 0 : *idle + 1;

@@ -114,11 +114,11 @@ qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits);
 /* The error if even the smallest cut does not fit on its device. cap: memory that may be used; NULL: found by trying,
  * and the detail tells what did not fit. */
 qb_status qb__candidate_no_room(const qb__candidate *c, const qb__cut *least, const qb__room *cap, const qb_env *env);
-/* Take that candidate with its cut, and report it. */
+/* Choose the candidate with its cut, and report it. */
 void qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env);
 /* Update what follows from r->pick.cut: limits, forecasts, facts. */
 void qb__engines_settle(qb__reconstruction *r);
-/* Update only the facts, from what was found since. */
+/* Update only the facts, from what was found since they were last updated. */
 void qb__engines_find_facts(qb__reconstruction *r);
 /* Create the stages of the chosen engine and its cut; returns the number of chunks of the first one. */
 int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks);
@@ -160,7 +160,8 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
 /* Warn of values, angles and ends of rows that cannot be right. Collective over all ranks, after the scan is
  * prepared. */
 qb_status qb__reconstruction_look(qb__reconstruction *r, const qb_env *env);
-/* Check the stated height of a cone's detector; a part of the above, with memory for so many bytes. Not with ranks. */
+/* Check the stated height of a cone-beam detector, as a part of qb__reconstruction_look(). `room`: bytes that it may use.
+ * Not with ranks. */
 qb_status qb__reconstruction_look_height(qb__reconstruction *r, size_t room, const qb_env *env);
 
 /* ---- the transpose (reconstruction_transpose.c) ---- */

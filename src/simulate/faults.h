@@ -43,7 +43,7 @@ typedef struct qb__faults {
     uint64_t seed;
     double amount[QB__FAULT_KINDS];
     qb__fault_column *column; /* [columns]; NULL: no faults */
-    double (*shift)[3];       /* [views] columns, rows and degrees by which an image is moved; NULL: none is */
+    double (*shift)[3]; /* [views] columns, rows and degrees by which an image is moved; NULL: no image is moved */
 } qb__faults;
 
 /* text: KIND=VALUE[,KIND=VALUE...]; NULL: none. Destroy also after a failure. QB_BAD_ARGUMENT with what is wrong;
@@ -56,11 +56,12 @@ bool qb__faults_of_views(const qb__faults *faults);
 /* Moves the detector so that it sees the image of a view moved, as a file of --shifts says. Exact: no number is
  * interpolated. */
 void qb__faults_move(const qb__faults *faults, size_t view, qb_view *at);
-/* view[row][column]; scratch: one view with an additional column. */
+/* Applies the faults of whole views to view[row][column]. scratch: one view with an additional column. */
 void qb__faults_apply_view(const qb__faults *faults, double *view, double *scratch);
-/* Multiply a row of a view. The result depends only on the arguments: any thread, any order. */
+/* Multiplies a row of a view by its faults. The result depends only on the arguments, so any thread may process any row. */
 void qb__faults_apply(const qb__faults *faults, size_t view, size_t row, double *transmission);
-/* The beam's part of the faults, for a flat that is taken before a view; NAN: before anything has changed. */
+/* Multiplies a row of a flat by the faults of the beam. `view`: the flat is taken before this view; NAN: before the beam
+ * has changed. */
 void qb__faults_of_flat(const qb__faults *faults, size_t flat, double view, size_t row, double *transmission);
 
 #endif

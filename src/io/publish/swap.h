@@ -17,8 +17,8 @@ qb_status qb__member_retire(qb__member *member);  /* target -> old */
 qb_status qb__member_install(qb__member *member); /* fresh -> target */
 /* Flush the new names to the disk. */
 qb_status qb__member_flush(const qb__member *member);
-/* The inverse steps do what they can. They, and installing with `anew`, never replace a file: what another program has
- * put there stays. */
+/* The inverse steps go on after a failure. They never replace a file, nor does installing with `anew`: a file that another
+ * program has put there stays. */
 void qb__member_withdraw(qb__member *member);    /* target -> fresh, for installed files */
 void qb__member_restore(qb__member *member);     /* old -> target */
 void qb__member_resume(qb__member *member);      /* install what is not installed yet */

@@ -41,7 +41,7 @@ static double factor_at(const qb__distortion *d, double r) {
     return sum;
 }
 
-/* Refuse factors with which a point farther out is not found farther out, or points are far from their place. */
+/* Refuse factors for which the distorted radius does not grow with the true radius, or that move points too far. */
 static qb_status check(const char *path, size_t rows, size_t columns, const qb__distortion *d) {
     const double wide = (double)columns - 1, high = (double)rows - 1,
                  far = hypot(fmax(d->x, wide - d->x), fmax(d->y, high - d->y));

@@ -45,7 +45,7 @@ static double edge_beam(const qb_scan *scan, size_t number, const float *view, b
     return level;
 }
 
-/* A value that a beam cannot cause. */
+/* True for a value that no beam can produce. */
 static bool is_odd(const qb_scan *scan, float value, size_t at) {
     const double size = fabs((double)value);
     if (!isfinite(value)) return true;
@@ -114,8 +114,8 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
     if (counts && views > 1) report_beam(scan, t);
 }
 
-/* Check the memory for one view at a time, and for means of flats and darks as sums in double, which were needed when
- * the scan was opened. */
+/* Check that --max-ram allows one view at a time. The means of flats and darks count too: opening the scan needed their
+ * sums in double. */
 static qb_status check_memory(const qb_scan *scan, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
     double pixels = (double)info->rows * (double)info->columns, size = (double)qb_dtype_size(info->dtype);

@@ -17,9 +17,9 @@ struct qb__icd_stack {
     qb__icd_settings settings;
     qb__icd_shape shape;
     double *equits; /* [group] equits so far */
-    bool *still;    /* [group] has stopped */
+    bool *still;    /* [group] true: the group has stopped */
     qb__icd_swept *turned;
-    double *cost;       /* [group] */
+    double *cost;       /* [group] cost after the last sweep */
     qb__icd_fall *fall; /* [group] decrease of its cost; for groups that stop together the first one holds the total */
     double least;       /* lowest cost so far */
     int turns;          /* sweeps so far */
@@ -166,11 +166,11 @@ out:
 /* With selected SuperVoxels, a sweep is 0.4 equits. */
 int qb__icd_sweeps(int equits) { return 10 * equits + 16; }
 
-/* Zeros among zeros are skipped in two of three sweeps. A voxel among them that must rise does so in the third, and
- * only a third sweep can show convergence; otherwise a descent could stop beside its optimum. */
+/* True if the sweep updates all voxels. The other two of three sweeps skip voxels of value 0 whose neighbours are all 0.
+ * Such a voxel may have to rise, so only a whole sweep can show that the descent has converged. */
 static bool is_whole(const qb__icd_stack *s, int turn) { return !s->settings.skip || turn % 3 == 0; }
 
-/* Result of a sweep: for groups that stop together, of all ranks. */
+/* Result of a sweep. For groups that stop together it is the sum over all ranks. */
 typedef struct turn_sum {
     double change, size, updates, groups, cost;
 } turn_sum;

@@ -8,12 +8,15 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* exp(-2 pi m / L) < 5e-5 for the kernel's exponential tail; the ringing beyond it is below that from 32 pixels on. */
-static size_t margin_of(double length) { return (size_t)fmax(32, ceil(10 * length / (2 * pi))); }
+/* exp(-2 pi m / L) < 5e-5 for the kernel's exponential tail, and the Gaussians' reach; the ringing beyond it is below
+ * that from 32 pixels on. */
+static size_t margin_of(double length, double sigma, double spread) {
+    return (size_t)fmax(32, ceil(10 * length / (2 * pi)) + ceil(5 * sigma + 6 * spread));
+}
 
 void qb__phase_margins(const qb__paganin *how, size_t rows, size_t *wide, size_t *high) {
-    *wide = margin_of(how->columns) + (size_t)ceil(5 * how->sigma[0] + 6 * how->spread[0]);
-    *high = rows > 1 ? margin_of(how->rows) + (size_t)ceil(5 * how->sigma[1] + 6 * how->spread[1]) : 0;
+    *wide = margin_of(how->columns, how->sigma[0], how->spread[0]);
+    *high = rows > 1 ? margin_of(how->rows, how->sigma[1], how->spread[1]) : 0;
 }
 
 /* (L f)^2 of frequency k of n, or its equivalent for the discrete Laplacian. */

@@ -2,6 +2,7 @@
 #ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -239,18 +240,20 @@ leave:
 }
 
 qb_status qb__hdf5_provenance(const char *path, cJSON **object) {
-    enum { MOST = 1 << 20 };
+    enum { MOST = 64 << 20 }; /* geometries of many views; unused pages of the buffer cost nothing */
+    struct stat about;
     hid_t file;
     char *text = NULL;
     bool found = false;
     *object = NULL;
     qb_status status = qb__h5_prove(path, NULL);
-    if (status == QB_OK) status = qb__alloc(MOST, 1, &text);
+    const size_t room = stat(path, &about) == 0 && about.st_size < MOST ? (size_t)about.st_size + 1 : MOST;
+    if (status == QB_OK) status = qb__alloc(room, 1, &text);
     if (status != QB_OK) return status;
     qb__h5_enter();
     status = qb__h5_open(path, &file);
     if (status == QB_OK) {
-        found = qb__h5_text(file, "/process/quickbeam/provenance", NULL, text, MOST);
+        found = qb__h5_text(file, "/process/quickbeam/provenance", NULL, text, room);
         H5Fclose(file);
     }
     status = qb__h5_judge(status, path);

@@ -36,7 +36,8 @@ enum {
 
 enum {
     QB__RINGS_BLOCKS = 16 /* largest number of groups of views */,
-    QB__RINGS_WINDOWS = 15 /* largest number of overlapping windows */
+    QB__RINGS_WINDOWS = 15 /* largest number of overlapping windows */,
+    QB__RINGS_FEW = 128 /* columns: in fewer, edges that stand still look more like stripes */
 };
 
 /* q[columns]: the smooth curve through p; scratch[columns]. */

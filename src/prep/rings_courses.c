@@ -23,11 +23,12 @@ enum {
     EDGE = 4,     /* columns at both ends that are left alone */
     ODD_PART = 40 /* a row with more changes that are no stripes in 1 of ODD_PART columns has none */
 };
-static const double TIMES = 4.2;  /* least change, relative to the columns around */
-static const double LEAST = 1e-3; /* a change of the columns around is at least this, in line integrals */
-static const double ALIKE = 0.82; /* least of the change in the three distances, relative to the height */
-static const double MOST = 1;     /* highest stripe: beyond it too little light is left */
-static const double SIDE = 0.5;   /* most of the change in second differences farther out */
+static const double TIMES = 4.2;   /* least change, relative to the columns around */
+static const double LEAST = 1e-3;  /* a change of the columns around is at least this, in line integrals */
+static const double ALIKE = 0.82;  /* least of the change in the three distances, relative to the height */
+static const double PASSING = 0.6; /* height beside a box, relative to its own */
+static const double MOST = 1;      /* highest stripe: beyond it too little light is left */
+static const double SIDE = 0.5;    /* most of the change in second differences farther out */
 
 /* The change in a column that explains most, in units in which the noise of all changes is alike. */
 typedef struct change {
@@ -131,6 +132,22 @@ static bool has_shape(const search *s, size_t c, double *height) {
     return shown > ALIKE * size && size < most && fmax(fabs(kink[0]), fabs(kink[4])) < SIDE * size;
 }
 
+/* True if something as high is seen in columns beside it at other times: a detail of the object that turns there. It is
+ * outside the box, or, if it is what ends the box, inside it with the other sign. */
+static bool passes(const search *s, size_t c, double height) {
+    const change *box = &s->of[c];
+    double most = 0;
+    for (size_t b = 0; b < BLOCKS && !box->trend; b++) {
+        const double *mean = s->row->means + b * s->n;
+        const double sign = (height < 0) == (b >= box->first && b < box->end) ? 1 : -1;
+        for (size_t i = OWN; i <= EDGE; i++) {
+            if (c >= i + OWN) most = fmax(most, sign * height_in(mean, c - i));
+            if (c + i + OWN < s->n) most = fmax(most, sign * height_in(mean, c + i));
+        }
+    }
+    return most > PASSING * fabs(height);
+}
+
 /* Finds the columns that are stripes; returns false if there are none. */
 static bool look(search *s) {
     const size_t n = s->n;
@@ -140,7 +157,8 @@ static bool look(search *s) {
     for (size_t c = OWN; c < n - OWN; c += LANES) measure_lanes(s, c);
     for (size_t c = EDGE; c < n - EDGE; c++) {
         s->around[c] = largest_around(s, c);
-        s->is_stripe[c] = s->of[c].size > TIMES * s->around[c] && !s->row->lost[c] && has_shape(s, c, &s->height[c]);
+        s->is_stripe[c] = s->of[c].size > TIMES * s->around[c] && !s->row->lost[c] && has_shape(s, c, &s->height[c]) &&
+                          !passes(s, c, s->height[c]);
         stripes += s->is_stripe[c];
     }
     for (size_t c = EDGE; c < n - EDGE; c++) {

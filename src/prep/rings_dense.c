@@ -33,7 +33,7 @@ enum {
     MOST_SMALL = 301 /* columns of a window, see rings_options.c */
 };
 /* Squares explained by structure alone, in squared standard errors; from twice as many on, all is stripes. */
-static const double EXPLAINED = 4;
+static const double EXPLAINED = 4, EXPLAINED_FEW = 12;
 /* Stripes of neighbouring columns are independent, so a sixth of their squared second differences equals their squares.
  * If it is smaller, the difference is structure: below SMOOTH all, from ROUGH on none. */
 static const double SMOOTH = 0.2, ROUGH = 0.4;
@@ -149,7 +149,8 @@ static double trust(const qb__rings_row *row, const float *ranks, double *found,
         errors[c] = fmax(0, square - sum * sum / GROUPS) / (GROUPS * (GROUPS - 1));
     }
     const double shown = qb__middle(squares, n), error = qb__middle(errors, n);
-    return shown > 0 ? unlike(row, found, squares) * fmax(0, fmin(1, shown / (EXPLAINED * error) - 1)) : 0;
+    const double explained = n < QB__RINGS_FEW ? EXPLAINED_FEW : EXPLAINED; /* medians of few columns vary */
+    return shown > 0 ? unlike(row, found, squares) * fmax(0, fmin(1, shown / (explained * error) - 1)) : 0;
 }
 
 /* ---- wavelets ---- */

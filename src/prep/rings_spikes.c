@@ -31,6 +31,8 @@ static const double ERRORS = 3; /* standard errors that a stripe must exceed */
 /* a stripe that is kept at last exceeds this many standard errors of its height and of second differences, and this
  * multiple of the least height that structure allows */
 static const double SURE_ERRORS = 4.5, SURE_KINKS = 1.4, SURE_STRUCTURE = 2;
+/* a corner: a stripe leaves this part of the squares unexplained, or less than this part of it is seen on one side */
+static const double CORNER = 0.12, CORNER_SHOWN = 0.5;
 static const double AMONG_MANY = 0.5;  /* part of these limits where a row has many stripes */
 static const double KINK_ERRORS = 2.5; /* noise allowed for each of the three distances, in standard errors */
 static const double ALIKE = 0.5;       /* smallest value of each of the three distances, relative to the height */
@@ -205,6 +207,35 @@ static size_t pick(const spikes *s, const double *errors, double part, size_t al
     return count;
 }
 
+/* True if the second differences around column c are not those of its height: a stripe explains all of them, the corner
+ * of an edge that stands still two thirds. */
+static bool is_corner(const spikes *s, size_t c) {
+    const double size = fabs(s->found[c]), sign = s->found[c] < 0 ? -1 : 1;
+    double all = 0, left = 0, shown = size;
+    for (size_t i = 0; i < 3; i++) {
+        const double part = i == 1 ? -2 : 1, rest = s->left[c - 1 + i], here = rest + part * s->found[c];
+        all += here * here, left += rest * rest;
+        shown = fmin(shown, sign * here / part);
+    }
+    return left > CORNER * all || shown < CORNER_SHOWN * size;
+}
+
+/* Several corners of an edge may explain each other, so those that stay are fitted again. */
+static void drop_corners(spikes *s) {
+    for (bool any = true; any;) {
+        any = false;
+        for (size_t c = 0; c < s->n; c++) {
+            s->scratch[c] = s->found[c];
+            if (s->found[c] == 0 || (c > 0 && c + 1 < s->n && !is_corner(s, c))) continue;
+            s->scratch[c] = 0, any = true;
+        }
+        memcpy(s->found, s->scratch, s->n * sizeof *s->found);
+        if (!any) return;
+        fit(s);
+        look_again(s);
+    }
+}
+
 /* True if a row has many sure stripes. Filtered rows have fewer: a filter spreads the stripes that are side by side. */
 static bool has_many(const qb__rings_how *how, size_t sure, size_t columns) {
     return sure * ((how->parts & QB__RINGS_SOFT) ? SURE_PART_SOFT : SURE_PART) >= columns && sure >= SURE_LEAST;
@@ -221,7 +252,7 @@ static void drop_doubtful(const qb__rings_how *how, const qb__rings_row *row, sp
 void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
     double *w = row->work;
-    if (row->windows < 4 || n < 16) return;
+    if (row->windows < 4 || n < 16 || ((how->parts & QB__RINGS_SOFT) && n < QB__RINGS_FEW)) return;
     spikes s = {n, w, w + n, w + 2 * n, w + 3 * n, w + 4 * n, w + 5 * n, w + 6 * n, w + 7 * n, w + 8 * n, w + 9 * n};
     measure(row, &s);
     measure_structure(row, &s);
@@ -236,6 +267,7 @@ void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
         const bool pairs = add_pairs(&s);
         if (!found && !pairs) break;
     }
+    if (n < QB__RINGS_FEW) drop_corners(&s);
     drop_doubtful(how, row, &s);
     for (size_t c = 0; c < n; c++) {
         if (s.found[c] == 0 || !shows_the_object(row, c, s.found[c])) continue;

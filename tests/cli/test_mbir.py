@@ -363,7 +363,7 @@ def test_on_a_device(tmp_path):
         pytest.skip("there is no OpenCL device")
     scan = tmp_path / "s.h5"
     qb("simulate", "disc", "-o", scan, "--views", 40, "--detector", "24,3", "--photons", 20000)
-    base = [scan, "--center", "11.5", "--neighbours", "1,0.7,0", "--snr-db", 25, "--equits", 40, "--stop", "0"]
+    base = [scan, "--center", "11.5", "--neighbours", "1,0.7,0", "--snr-db", 25, "--equits", 16, "--stop", "0"]
     for name, *more in ["cpu"], ["one", "--device", "opencl"], ["two", "--device", "opencl", "--threads", 1]:
         report = qb_json("mbir", *base, "-o", tmp_path / f"{name}.npy", *more)
     assert report["kernel"] == "icd_supervoxel.local"  # for three slices that know nothing of each other

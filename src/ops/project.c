@@ -45,10 +45,14 @@ static qb_status check_overlap(const qb_projector *p) {
     double middle[3];
     qb__matrix_apply(&p->matrices[0], 0.5 * (double)p->grid.n[0] - 0.5, 0.5 * (double)p->grid.n[1] - 0.5,
                      0.5 * (double)p->grid.n[2] - 0.5, middle);
+    const double column = middle[0] / middle[2], row = middle[1] / middle[2];
+    const bool between =
+        column >= 0 && column < (double)p->geometry.columns && row >= 0 && row < (double)p->geometry.rows;
     return qb__fail(QB_BAD_INPUT,
                     "no view sees anything of the volume: in view 0 its middle falls on column "
-                    "%.6g, row %.6g of a detector of %zu x %zu",
-                    middle[0] / middle[2], middle[1] / middle[2], p->geometry.columns, p->geometry.rows);
+                    "%.6g, row %.6g of a detector of %zu x %zu%s",
+                    column, row, p->geometry.columns, p->geometry.rows,
+                    between ? ", between the rays: make it larger than a pixel" : "");
 }
 
 static bool wants_device(const qb_env *env) { return qb__device_is_asked(env); }
@@ -74,7 +78,7 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
         return qb__fail(QB_BAD_ARGUMENT, "kernel %s runs on devices only: name one", kernel);
     qb_projector *p;
     const bool of_cpu = kernel && !qb__kernel_of_device(kernel);
-    status = qb__projector_on_cpu(geometry, grid, wants_device(env) && of_cpu ? NULL : kernel, env, &p);
+    status = qb__projector_on_cpu(geometry, grid, false, wants_device(env) && of_cpu ? NULL : kernel, env, &p);
     if (status != QB_OK) return status;
     if (wants_device(env)) {
         qb__joseph_problem problem = qb__project_problem(&p->geometry, &p->grid);
@@ -89,8 +93,8 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
     return status;
 }
 
-qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel, const qb_env *env,
-                               qb_projector **out) {
+qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, bool part, const char *kernel,
+                               const qb_env *env, qb_projector **out) {
     *out = NULL;
     if (kernel && qb__kernel_of_device(kernel)) kernel = NULL;
     qb_projector *p;
@@ -104,7 +108,7 @@ qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid,
     QB__TRY(qb__geometry_copy(geometry, &p->geometry));
     QB__TRY(qb__alloc(geometry->views, sizeof *p->matrices, &p->matrices));
     QB__TRY(qb__matrices_on_grid(&p->geometry, grid, p->matrices));
-    QB__TRY(check_overlap(p));
+    if (!part) QB__TRY(check_overlap(p));
     qb__joseph_cut(grid->n, p->side, p->bricks);
     QB__TRY(qb__flat_rays_of(&p->geometry, grid, &p->flat));
     p->stride = (geometry->rows + 15) / 16 * 16;

@@ -34,9 +34,10 @@ struct qb_projector {
     qb__slab_projector device;
 };
 
-/* qb_projector_create for the CPU, whatever env names; the id of a device kernel counts as none. */
-qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel, const qb_env *env,
-                               qb_projector **projector);
+/* qb_projector_create for the CPU, whatever env names; the id of a device kernel counts as none. part: the grid is a
+ * part of a volume, which no ray need meet. */
+qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, bool part, const char *kernel,
+                               const qb_env *env, qb_projector **projector);
 
 /* Wait for calls of other threads. QB_BAD_ARGUMENT for views out of range, and for an env of an unknown version;
  * QB_CANCELLED. Then do all the operator's work, with arrays opened and stored, until qb__project_leave, which returns

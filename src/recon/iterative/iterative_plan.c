@@ -260,7 +260,8 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
         QB__TRY(qb__iterative_order(it, solver->grain));
     else
         it->rays = it->geometry;
-    QB__TRY(qb__projector_on_cpu(it->rays, &it->grid, it->options->kernel, env, &it->projector));
+    QB__TRY(qb__projector_on_cpu(it->rays, &it->grid, qb__iterative_shares_slices(it), it->options->kernel, env,
+                                 &it->projector));
     QB__TRY(qb__iterative_find_lost(it, &it->lost));
     decision->lost = it->lost;
     if (isnan(it->center)) decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);

@@ -163,7 +163,7 @@ qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *
         QB__TRY(qb__projection_ends(p, env));
     }
     QB__TRY(qb__geometry_check_units(&p->scan.geometry));
-    QB__TRY(qb__projector_on_cpu(&p->scan.geometry, &p->grid, p->options->kernel, env, &p->projector));
+    QB__TRY(qb__projector_on_cpu(&p->scan.geometry, &p->grid, false, p->options->kernel, env, &p->projector));
     describe_scan(p, json);
     add_why(p, json);
     decide_output(p, decision);

@@ -16,7 +16,7 @@ if [ "$1" = --one ]; then # of which a library that is not ours may end the proc
         code=0
         # Absurd sizes are asked for and refused, which is not what is looked for here.
         LSAN_OPTIONS=suppressions=$place/leaks:print_suppressions=0 ASAN_OPTIONS=allocator_may_return_null=1 "$build/tests/fuzz/libfuzzer_$name" "$place/corpus" \
-            -artifact_prefix="$place/" -max_total_time=$((end - $(date +%s) + 1)) -timeout=120 -rss_limit_mb=0 \
+            -artifact_prefix="$place/" -max_total_time=$((end - $(date +%s) + 1)) -timeout=120 -rss_limit_mb=0 -entropic=0 \
             -print_final_stats=1 ${QB_SEED:+-seed="$QB_SEED"} >>"$place/log" 2>&1 || code=$?
         [ "$code" != 3 ] || died=$((died + 1))
     done

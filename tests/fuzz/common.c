@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -12,6 +14,16 @@ const char *fuzz_scratch(void) {
     const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     if (!*path) /* a child that dies leaves it to its parent */
         snprintf(path, sizeof path, "%s/qb-fuzz-%ld.%s", folder, (long)getpid(), fuzz_name);
+    return path;
+}
+
+static void remove_folder(void) { rmdir(fuzz_folder()); }
+
+const char *fuzz_folder(void) {
+    static char path[256];
+    if (!*path && !&fuzz_replays) atexit(remove_folder);
+    if (!*path) snprintf(path, sizeof path, "%s.d", fuzz_scratch());
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) abort();
     return path;
 }
 

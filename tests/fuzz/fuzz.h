@@ -27,6 +27,8 @@ __attribute__((weak)) extern const char fuzz_replays;
 void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options);
 /* Its name; and the two halves of that: writes the bytes to a file; reads everything of it. */
 const char *fuzz_scratch(void);
+/* A folder next to it, which is made. */
+const char *fuzz_folder(void);
 void fuzz_write(const char *path, const uint8_t *data, size_t size);
 void fuzz_read(const char *path, const qb_scan_options *options);
 /* Writes a small stack or scan with our own writer. */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Views of radiotherapy machines, one for each file. The input is used as each kind of image, and as each kind of
  * settings next to a good image. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -93,10 +91,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } cases[] = {{"s.xim", "s.xim", 0},      {"s.hnd", "s.hnd", 1},    {"s.hnc", "s.hnc", 2},
                  {"s.his", "s.his", 3},      {"Scan.xml", "s.xim", 0}, {"ProjectionInfo.xml", "s.hnc", 2},
                  {"_Frames.xml", "s.his", 3}};
-    char folder[64], path[96], image[96];
+    const char *folder = fuzz_folder();
+    char path[320], image[320];
     uint8_t good[4096];
-    snprintf(folder, sizeof folder, "/tmp/qb-fuzz-frames-%ld", (long)getpid());
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST) abort();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, cases[i].name);
         snprintf(image, sizeof image, "%s/%s", folder, cases[i].image);
@@ -107,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         remove(path);
         remove(image);
     }
-    rmdir(folder);
+    if (&fuzz_replays) rmdir(folder);
     return 0;
 }
 

@@ -16,22 +16,35 @@ static const char nikon[] =
     "0.5\nDetectorPixelSizeY=0.5\nCentreOfRotationTop=0.1\nCentreOfRotationBottom=0\nWhiteLevel=60000\nProjections=4\n"
     "InitialAngle=10\nAngularStep=90\n";
 
-/* Publishing it flushes disks, so that is done once, and its result is kept. */
-static void put_image(const char *path) {
-    static uint8_t bytes[4096];
-    static size_t size;
-    if (size) {
-        fuzz_write(path, bytes, size);
-        return;
+static const char *const below[] = {"", "/Radiographs", "/Projection", "/Projections"};
+enum { BELOW = sizeof below / sizeof *below };
+
+static void remove_images(void) {
+    char path[320], image[400];
+    for (size_t i = BELOW; i-- > 0;) {
+        snprintf(path, sizeof path, "%s%s", fuzz_folder(), below[i]);
+        snprintf(image, sizeof image, "%s/s_0001.tif", path);
+        remove(image);
+        rmdir(path);
     }
-    if (!fuzz_put(path, QB_U16, false)) abort();
-    FILE *file = fopen(path, "rb");
-    size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
-    if (!size || size == sizeof bytes || fclose(file) != 0) abort();
+}
+
+/* No reader changes them, so they are made once in a process. */
+static void put_images(const char *folder) {
+    static bool made;
+    char path[320], image[400];
+    for (size_t i = 0; i < BELOW && !made; i++) {
+        snprintf(path, sizeof path, "%s%s", folder, below[i]);
+        if (mkdir(path, 0700) != 0 && errno != EEXIST) abort();
+        snprintf(image, sizeof image, "%s/s_0001.tif", path);
+        if (!fuzz_put(image, QB_U16, false)) abort();
+    }
+    if (!made && !&fuzz_replays) atexit(remove_images);
+    made = true;
 }
 
 static void read_angles(const char *folder, const uint8_t *data, size_t size) {
-    char settings[96], angles[96];
+    char settings[320], angles[320];
     snprintf(settings, sizeof settings, "%s/s.xtekct", folder);
     snprintf(angles, sizeof angles, "%s/s.ang", folder);
     fuzz_write(settings, (const uint8_t *)nikon, sizeof nikon - 1);
@@ -43,16 +56,9 @@ static void read_angles(const char *folder, const uint8_t *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const names[] = {"s.xtekct", "s.log", "s.pca", "s.nsipro", "s.xml", "s.txt"};
-    static const char *const below[] = {"", "/Radiographs", "/Projection", "/Projections"};
-    enum { BELOW = sizeof below / sizeof *below };
-    char folder[64], path[96], image[128]; /* a folder of our own, since the seeds contain the name of the images */
-    snprintf(folder, sizeof folder, "/tmp/qb-fuzz-ini-%ld", (long)getpid());
-    for (size_t i = 0; i < BELOW; i++) {
-        snprintf(path, sizeof path, "%s%s", folder, below[i]);
-        if (mkdir(path, 0700) != 0 && errno != EEXIST) abort();
-        snprintf(image, sizeof image, "%s/s_0001.tif", path);
-        put_image(image);
-    }
+    const char *folder = fuzz_folder(); /* of our own, since the seeds contain the name of the images */
+    char path[320];
+    put_images(folder);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         fuzz_write(path, data, size);
@@ -60,12 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         remove(path);
     }
     read_angles(folder, data, size);
-    for (size_t i = BELOW; i-- > 0;) {
-        snprintf(path, sizeof path, "%s%s", folder, below[i]);
-        snprintf(image, sizeof image, "%s/s_0001.tif", path);
-        remove(image);
-        rmdir(path);
-    }
+    if (&fuzz_replays) remove_images();
     return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "io/scan/scan.h"
 #include "planner/rates.h"
 #include "prep/fields.h"
+#include "prep/phase.h"
 #include "prep/prepare.h"
 #include "prep/rings.h"
 #include "prep/rings_device.h"
@@ -305,6 +306,7 @@ static qb_status measure(const qb__pass *asked) {
     qb__info(pass->env, "rings, %s", pass->note);
     qb__rings_from_give(&from, asked, field);
 out:
+    if (status != QB_OK) qb__phase_halt(asked->scan); /* a thread may still use the corrections of this job */
     close_rings(&r, threads);
     qb__rings_from_close(&from);
     qb__pool_destroy(pool);

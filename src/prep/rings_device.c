@@ -37,7 +37,6 @@ struct qb__rings_device {
 
 void qb__rings_device_destroy(qb__rings_device *d) {
     if (!d) return;
-    qb__phase_halt(d->scan);
     qb__queue_destroy(d->queue);
     qb__device_filter_destroy(d->filter);
     qb__filter_destroy(d->none);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A geometry file and the scan that it is for: the same views of both, and angles that belong together."""
+import json
 import re
 
 import h5py
@@ -119,9 +120,21 @@ def test_distances_that_a_file_lacks_are_not_made_up(folder):
                 f["/process/quickbeam/provenance"] = text
         told = qb("info", "s.h5", cwd=folder).stdout
         assert "source      the file does not say where" in told
-        assert ("the geometry in its provenance" in told) == (text is not None and len(text) > 1)
+        assert ("the geometry in its provenance is not used" in told) == (text is not None and len(text) > 1)
         assert "sod_mm" not in qb_json("info", "s.h5", cwd=folder)
         assert "the file does not say where" not in qb("info", "s.h5", *CIRCLE, cwd=folder).stdout
         if text is None:
             with h5py.File(folder / "s.h5", "a") as f:
                 f["/process/quickbeam/provenance"] = b"{}"
+
+
+@pytest.mark.parametrize("kept", [[1, 2], "text", 5, {}, {"views": []}, {"sod": -5}, {"offset": ["x", 1]}, {"rows": 1e15},
+                                  {"angles_degrees": {"from": 0, "to": 360, "count": 1 << 24}}])
+def test_a_hostile_geometry_in_the_provenance(tmp_path, kept):
+    qb("simulate", "ball", "-g", "cone", *CIRCLE, "--pixel-size", 1, "--detector", "8,4", "--views", 20, "-o", "s.npy", cwd=tmp_path)
+    side = json.loads((tmp_path / "s.npy.json").read_text())
+    stated = side["provenance"]["scan_geometry"]
+    side["provenance"]["scan_geometry"] = {**stated, **kept} if kept and isinstance(kept, dict) else kept
+    (tmp_path / "s.npy.json").write_text(json.dumps(side))
+    assert "the geometry in its provenance is not used" in qb("info", "s.npy", cwd=tmp_path).stdout
+    fails(3, "fdk", "s.npy", "-g", "s.npy", "-o", "v.npy", cwd=tmp_path, says="s.npy")

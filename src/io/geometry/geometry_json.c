@@ -216,6 +216,7 @@ qb_status qb__geometry_json(const qb__text *text, cJSON **object) {
 
 qb_status qb__geometry_of_json(const cJSON *object, qb_geometry *geometry) {
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, "geometry");
+    if (!cJSON_IsObject(object)) return qb__fail(QB_BAD_INPUT, "it is no JSON object");
     if (!cJSON_GetObjectItemCaseSensitive(object, QB__SIMULATED_SCAN)) return read_root(object, geometry);
     if (cJSON_IsObject(inner)) return read_root(inner, geometry);
     return qb__fail(QB_BAD_INPUT, "a simulated scan without 'geometry', which says where source and detector of each "

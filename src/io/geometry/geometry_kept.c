@@ -61,6 +61,5 @@ qb_status qb__geometry_kept(const char *path, qb_geometry *geometry, qb__kept_ci
     circle->rows_down = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(provenance, down_key));
     if (object) status = qb__geometry_of_json(object, geometry);
     cJSON_Delete(provenance);
-    if (object && status == QB_BAD_INPUT) status = qb__fail_in(status, "the geometry in its provenance");
     return object || status == QB_NO_MEMORY ? status : QB_OK;
 }

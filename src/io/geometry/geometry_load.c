@@ -81,7 +81,8 @@ static qb_status load(const char *path, const qb_detector *detector, const qb_en
         status = qb__geometry_kept(path, geometry, &circle);
         if (status != QB_OK || geometry->views) {
             if (status == QB_OK) status = agree(detector, geometry);
-            return status == QB_OK ? qb__geometry_check_views(geometry) : status;
+            if (status == QB_OK) status = qb__geometry_check_views(geometry);
+            return status == QB_OK ? QB_OK : qb__fail_in(status, "%s: its provenance", path);
         }
     }
     status = qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text);

@@ -48,7 +48,9 @@ static qb_status take_geometry(const char *path, qb__scan_parts *parts) {
     const size_t *n = parts->data.source->shape, views = parts->data.index ? parts->data.count : n[0];
     qb_status status = qb__geometry_kept(path, &g, &circle);
     if (status == QB_BAD_INPUT) {
-        qb__note(&parts->notes, "%s, which is not used: give -g FILE" QB__CODE("metadata-unusable"), qb_detail());
+        qb__note(&parts->notes,
+                 "the geometry in its provenance is not used, as %s: give -g FILE" QB__CODE("metadata-unusable"),
+                 qb_detail());
         status = QB_OK;
         goto out;
     }

@@ -7,6 +7,9 @@
 
 static const double degrees = 57.29577951308232;
 
+/* Without the rounding of vectors: a millionth of a mm or a degree is 0. */
+static double rounded(double value) { return fabs(value) < 1e-6 ? 0 : value; }
+
 static void angle_range(const qb_scan_info *info, double *low, double *high) {
     *low = INFINITY;
     *high = -INFINITY;
@@ -34,7 +37,11 @@ static placing placing_of_views(const qb_scan_info *info) {
     placing p = {.silent = true};
     if (qb_scan_geometry(info, NULL, &detector, &quiet, &geometry) == QB_OK &&
         qb_geometry_describe(&geometry, &about) == QB_OK)
-        p = (placing){about.sod, about.sdd, {about.offset_u, about.offset_v}, about.circular_error < EXACT, false};
+        p = (placing){about.sod,
+                      about.sdd,
+                      {rounded(about.offset_u), rounded(about.offset_v)},
+                      about.circular_error < EXACT,
+                      false};
     qb_geometry_destroy(&geometry);
     return p;
 }
@@ -140,7 +147,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
     if (info->angles) {
         double low, high;
         angle_range(info, &low, &high);
-        printf("  angles      %.4f to %.4f degrees (%s)\n", low, high, info->angles_from);
+        printf("  angles      %.4f to %.4f degrees (%s)\n", rounded(low), rounded(high), info->angles_from);
     }
     if (info->pixel_size > 0 && info->pixel_v == info->pixel_size)
         printf("  pixel       %g mm (%s)\n", info->pixel_size, info->pixel_from);

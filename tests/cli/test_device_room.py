@@ -230,7 +230,7 @@ def test_rows_read_ahead(opencl, tmp_path):
     whole, _, counted = run(scan, tmp_path / "whole.h5", Shim(tmp_path), *more)
     seen = set()
     tight = int(smallest_cap("fbp", scan, "-o", tmp_path / "x.h5", *CENTER, *more)[:-1])
-    for mib in range(tight, tight + 20, 2):
+    for mib in range(tight, tight + 10):
         plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", *CENTER, *more, "--max-ram", f"{mib}M")
         shape = (plan["slices_per_chunk"], plan["rows_read_ahead"])
         if shape in seen or not 0 < shape[1] < 77:

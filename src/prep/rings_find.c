@@ -108,11 +108,12 @@ static void find_weak(const qb__rings_how *how, qb__rings_row *row) {
 static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
     qb__rings_dead(how, row);
     qb__rings_confirm(QB__RINGS_APART, row);
-    if (lost_any(row)) bridge(row);
-    if (qb__rings_courses(how, row)) {
-        row->kinds |= QB__RINGS_COURSES;
-        qb__rings_windows(row);
+    if (lost_any(row)) {
+        qb__rings_bridge(row);
+        qb__rings_block_means(row);
     }
+    if (qb__rings_courses(how, row)) row->kinds |= QB__RINGS_COURSES;
+    qb__rings_windows(row);
     find_strong(how, QB__RINGS_NARROW | QB__RINGS_LARGE, row);
     qb__rings_partial(how, row);
     if (!lost_any(row) && (how->parts & QB__RINGS_LARGE)) return; /* the stripes are found already */
@@ -125,11 +126,12 @@ static void find(const qb__rings_how *how, qb__rings_row *row) {
     row->courses = 0;
     memset(row->lost, 0, row->columns * sizeof *row->lost);
     qb__rings_block_means(row);
-    qb__rings_windows(row);
-    if (how->parts & QB__RINGS_DEAD)
+    if (how->parts & QB__RINGS_DEAD) {
         find_lost(how, row);
-    else
+    } else {
+        qb__rings_windows(row);
         find_strong(how, how->parts, row);
+    }
     find_weak(how, row);
 }
 

@@ -113,11 +113,11 @@ qb_status qb__iterative_regularisation(const qb_iterative_options *options, doub
 typedef struct qb__iterative_exchange {
     size_t views, piece; /* most views of a block, and of this rank in it; 0: ranks do not share the slices */
     size_t view_bytes, slice_bytes;
-    char *block, *come; /* host memory: the block; [ranks] pieces of it */
-    char *slice[4];     /* outermost own slices; their neighbours on other ranks */
+    char *block, *received; /* host memory: the block; [ranks] pieces of it */
+    char *slice[4];         /* outermost own slices; their neighbours on other ranks */
     /* the same on a device; NULL: none */
     qb__queue *queue;
-    qb__memory *device_block, **device_come, *device_slice[4];
+    qb__memory *device_block, **device_received, *device_slice[4];
     /* Operations of the engine on views first <= v < first + count of `rays`, which the block holds from its beginning:
      * block = A x; x = A' block, or, if `more`, x += A' block. */
     qb_status (*project)(void *self, const void *x, size_t first, size_t count, void *block);
@@ -137,7 +137,7 @@ typedef struct qb__iterative_run {
     /* buffers for ranks (iterative_ranks.c) */
     double *numbers; /* [ranks] */
     /* a run of the volume: received from the previous rank; to be sent to the next rank */
-    void *come, *gone;
+    void *received, *sent;
     qb__comm_part *parts;         /* [2 * ranks] */
     qb__nccl *nccl;               /* transfers the runs from device to device; NULL: they pass through the hosts */
     bool told;                    /* all ranks have joined, and the transport of the runs was reported */

@@ -211,11 +211,11 @@ void qb__iterative_forget(qb__iterative_run *r) {
     qb__iterative_exchange_destroy(r);
     qb__free(r->solved.trace);
     qb__free(r->numbers);
-    qb__free(r->come);
-    qb__free(r->gone);
+    qb__free(r->received);
+    qb__free(r->sent);
     qb__free(r->parts);
     r->solved = (qb__solved){0};
-    r->numbers = NULL, r->come = r->gone = NULL, r->parts = NULL;
+    r->numbers = NULL, r->received = r->sent = NULL, r->parts = NULL;
     r->run = NULL;
     r->vectors = NULL;
 }

@@ -45,8 +45,8 @@ qb_status qb__iterative_share(qb__iterative_run *r, size_t run_bytes) {
     if (ranks < 2) return QB_OK;
     QB__TRY(qb__alloc(ranks, sizeof *r->numbers, &r->numbers));
     QB__TRY(qb__alloc(2 * ranks, sizeof *r->parts, &r->parts));
-    QB__TRY(qb__alloc(run_bytes, 1, &r->come));
-    QB__TRY(qb__alloc(run_bytes, 1, &r->gone));
+    QB__TRY(qb__alloc(run_bytes, 1, &r->received));
+    QB__TRY(qb__alloc(run_bytes, 1, &r->sent));
 out:
     return status;
 }
@@ -75,9 +75,9 @@ static qb_status add(qb__iterative_run *r, const qb__iterative_runs *runs, size_
     const int self = qb__comm_rank(qb__iterative_others(r));
     qb_status status = QB_OK;
     if (run == SIZE_MAX) return QB_OK;
-    if (self > 0) QB__TRY(runs->put(runs->self, run, r->come));
+    if (self > 0) QB__TRY(runs->put(runs->self, run, r->received));
     QB__TRY(runs->add(runs->self, run, self == 0));
-    if (self + 1 < qb__comm_count(qb__iterative_others(r))) status = runs->take(runs->self, run, r->gone);
+    if (self + 1 < qb__comm_count(qb__iterative_others(r))) status = runs->take(runs->self, run, r->sent);
 out:
     return status;
 }
@@ -85,9 +85,9 @@ out:
 /* The last rank has the sum over all views: send it to all ranks. */
 static qb_status tell(qb__iterative_run *r, const qb__iterative_runs *runs, size_t run) {
     const int last = qb__comm_count(qb__iterative_others(r)) - 1, self = qb__comm_rank(qb__iterative_others(r));
-    qb_status status = self == last ? runs->take(runs->self, run, r->gone) : QB_OK;
-    status = qb__comm_bcast(qb__iterative_others(r), status, last, r->gone, runs->bytes(runs->self, run));
-    return status == QB_OK && self != last ? runs->put(runs->self, run, r->gone) : status;
+    qb_status status = self == last ? runs->take(runs->self, run, r->sent) : QB_OK;
+    status = qb__comm_bcast(qb__iterative_others(r), status, last, r->sent, runs->bytes(runs->self, run));
+    return status == QB_OK && self != last ? runs->put(runs->self, run, r->sent) : status;
 }
 
 /* ---- from device to device ---- */
@@ -191,8 +191,8 @@ qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *run
         const size_t now = run_at(runs, step, self), next = run_at(runs, step + 1, self);
         const qb_status mine = add(r, runs, now);
         for (int i = 0; i < 2 * ranks; i++) r->parts[i] = (qb__comm_part){NULL, 0};
-        if (self + 1 < ranks && now < SIZE_MAX) to[self + 1] = (qb__comm_part){r->gone, runs->bytes(runs->self, now)};
-        if (self > 0 && next < SIZE_MAX) from[self - 1] = (qb__comm_part){r->come, runs->bytes(runs->self, next)};
+        if (self + 1 < ranks && now < SIZE_MAX) to[self + 1] = (qb__comm_part){r->sent, runs->bytes(runs->self, now)};
+        if (self > 0 && next < SIZE_MAX) from[self - 1] = (qb__comm_part){r->received, runs->bytes(runs->self, next)};
         QB__TRY(qb__comm_exchange(qb__iterative_others(r), mine, to, from));
     }
     for (size_t run = 0; run < runs->count; run++) QB__TRY(tell(r, runs, run));

@@ -60,10 +60,10 @@ static qb_status make_on_device(qb__iterative_run *r, qb__device *device) {
     exchange *e = &r->exchange;
     qb_status status;
     QB__TRY(qb__memory_create(device, e->views * e->view_bytes, &e->device_block));
-    QB__TRY(qb__alloc(r->it->ranks, sizeof(qb__memory *), &e->device_come));
-    for (size_t k = 0; k < r->it->ranks; k++) e->device_come[k] = NULL;
+    QB__TRY(qb__alloc(r->it->ranks, sizeof(qb__memory *), &e->device_received));
+    for (size_t k = 0; k < r->it->ranks; k++) e->device_received[k] = NULL;
     for (size_t k = 0; k < r->it->ranks; k++)
-        QB__TRY(qb__memory_create(device, e->piece * e->view_bytes, &e->device_come[k]));
+        QB__TRY(qb__memory_create(device, e->piece * e->view_bytes, &e->device_received[k]));
     for (int i = 0; i < 4; i++) QB__TRY(qb__memory_create(device, e->slice_bytes, &e->device_slice[i]));
     status = qb__memory_fill(e->queue, e->device_block, 0, 0, e->views * e->view_bytes);
 out:
@@ -75,7 +75,7 @@ qb_status qb__iterative_exchange_make(qb__iterative_run *r, qb__device *device, 
     qb_status status = QB_OK;
     if (!e->views) return QB_OK;
     QB__TRY(qb__alloc(e->views, e->view_bytes, &e->block));
-    QB__TRY(qb__alloc(r->it->ranks * e->piece, e->view_bytes, &e->come));
+    QB__TRY(qb__alloc(r->it->ranks * e->piece, e->view_bytes, &e->received));
     for (int i = 0; i < 4; i++) QB__TRY(qb__alloc(e->slice_bytes, 1, &e->slice[i]));
     e->queue = queue;
     if (device) status = make_on_device(r, device);
@@ -86,12 +86,12 @@ out:
 void qb__iterative_exchange_destroy(qb__iterative_run *r) {
     exchange *e = &r->exchange;
     qb__free(e->block);
-    qb__free(e->come);
+    qb__free(e->received);
     for (int i = 0; i < 4; i++) qb__free(e->slice[i]);
     for (int i = 0; i < 4; i++) qb__memory_destroy(e->device_slice[i]);
-    for (size_t k = 0; e->device_come && k < r->it->ranks; k++) qb__memory_destroy(e->device_come[k]);
+    for (size_t k = 0; e->device_received && k < r->it->ranks; k++) qb__memory_destroy(e->device_received[k]);
     qb__memory_destroy(e->device_block);
-    qb__free(e->device_come);
+    qb__free(e->device_received);
     *e = (exchange){.views = e->views,
                     .piece = e->piece,
                     .view_bytes = e->view_bytes,
@@ -114,9 +114,9 @@ static part of_block(const exchange *e, piece p) {
     return (part){p.first * e->view_bytes, p.count * e->view_bytes, e->block, e->device_block};
 }
 
-static part of_come(const exchange *e, size_t k, size_t count) {
-    return (part){0, count * e->view_bytes, e->come + k * e->piece * e->view_bytes,
-                  e->device_come ? e->device_come[k] : NULL};
+static part of_received(const exchange *e, size_t k, size_t count) {
+    return (part){0, count * e->view_bytes, e->received + k * e->piece * e->view_bytes,
+                  e->device_received ? e->device_received[k] : NULL};
 }
 
 static part of_slice(const exchange *e, int i) { return (part){0, e->slice_bytes, e->slice[i], e->device_slice[i]}; }
@@ -183,7 +183,7 @@ static qb_status add_up(qb__iterative_run *r, piece own, size_t at, char *y) {
     qb_status status = QB_OK;
     if (!own.count) return QB_OK;
     for (size_t k = 0; k < r->it->ranks; k++) {
-        const part from = k == r->it->rank ? of_block(e, own) : of_come(e, k, own.count);
+        const part from = k == r->it->rank ? of_block(e, own) : of_received(e, k, own.count);
         if (!e->queue && k == 0)
             memcpy(y + at * e->view_bytes, from.host + from.at, bytes);
         else if (!e->queue)
@@ -191,8 +191,9 @@ static qb_status add_up(qb__iterative_run *r, piece own, size_t at, char *y) {
         else if (k == 0)
             QB__TRY(qb__memory_copy(e->queue, (qb__memory *)y, at * e->view_bytes, from.memory, from.at, bytes));
         else {
-            if (k == r->it->rank) QB__TRY(qb__memory_copy(e->queue, e->device_come[k], 0, from.memory, from.at, bytes));
-            qb__vector_add_views(r->vectors, e->device_come[k], at, own.count, each, y);
+            if (k == r->it->rank)
+                QB__TRY(qb__memory_copy(e->queue, e->device_received[k], 0, from.memory, from.at, bytes));
+            qb__vector_add_views(r->vectors, e->device_received[k], at, own.count, each, y);
         }
     }
     status = qb__vectors_status(r->vectors);
@@ -206,7 +207,7 @@ static qb_status scatter(qb__iterative_run *r, const piece *pieces, size_t at, v
     const size_t ranks = r->it->ranks, rank = r->it->rank;
     for (size_t k = 0; k < ranks; k++) {
         parts[k] = of_block(e, k == rank ? (piece){0, 0} : pieces[k]);
-        parts[ranks + k] = of_come(e, k, k == rank ? 0 : pieces[rank].count);
+        parts[ranks + k] = of_received(e, k, k == rank ? 0 : pieces[rank].count);
     }
     const qb_status status = send(r, parts, parts + ranks);
     return status == QB_OK ? add_up(r, pieces[rank], at, y) : status;

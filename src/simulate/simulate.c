@@ -259,7 +259,7 @@ out:
 /* Not every format can hold a whole scan. */
 static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, const qb_env *env) {
     bool fields = s->options->photons > 0 && !writer->kind->keeps_fields && !wants_lines(s);
-    bool angles = !writer->kind->keeps_angles;
+    bool angles = !writer->kind->keeps_angles && s->geometry.beam != QB_BEAM_CONE; /* a cone's geometry has them */
     if (fields || angles)
         qb__warn(env, "%s cannot hold the scan's %s%s%s: write .h5" QB__CODE("output-format"), writer->path,
                  fields ? "flats and darks" : "", fields && angles ? ", nor its " : "", angles ? "angles" : "");

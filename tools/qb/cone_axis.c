@@ -64,6 +64,7 @@ const qb_param cone_params[] = {
 
 /* Turns --center into --detector-offset. V stays as the scan states it. */
 static qb_status offset_of_center(cli *c, const qb_scan_info *info, const char *center) {
+    const double MOST = 1e6; /* columns */
     char *end, offset[96];
     const double middle = 0.5 * ((double)info->whole_columns - 1), v = info->detector_offset[1];
     const double column = strcmp(center, "middle") == 0 ? middle : strtod(center, &end);
@@ -72,10 +73,14 @@ static qb_status offset_of_center(cli *c, const qb_scan_info *info, const char *
                         c->options.geometry.geometry);
     if (c->options.geometry.offset && !c->offset_by_center)
         return complain(QB_BAD_ARGUMENT, "--center and --detector-offset both say where the axis falls: give one");
-    if (strcmp(center, "stated") == 0) return QB_OK;
+    const bool own = info->geometry_from && !(c->options.geometry.sod > 0 || c->options.geometry.sdd > 0);
+    if (strcmp(center, "stated") == 0 || (own && strcmp(center, "auto") == 0)) return QB_OK;
+    if (own)
+        return complain(QB_BAD_ARGUMENT, "--center %s: %s states where the axis falls in each view: leave it out",
+                        center, info->geometry_from);
     if (strcmp(center, "auto") == 0)
         snprintf(offset, sizeof offset, "auto");
-    else if (strcmp(center, "middle") != 0 && (end == center || *end || !isfinite(column)))
+    else if (strcmp(center, "middle") != 0 && (end == center || *end || !(fabs(column) <= MOST)))
         return complain(QB_BAD_ARGUMENT, "--center %s: of a cone beam a column, auto, middle or stated", center);
     else
         snprintf(offset, sizeof offset, "%.9gpx,%.9gpx", middle - column,

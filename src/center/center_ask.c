@@ -38,7 +38,8 @@ qb_status qb__center_named(const char *text, const qb_scan_info *info, double *c
     if (!is_within(info))
         return qb__fail(
             QB_BAD_INPUT,
-            "--center stated: %s does not state where the axis is, from %g to %g; give --center auto or a column",
+            "--center stated: %s does not state a column of the detector as its axis: give --center auto, or a column "
+            "from %g to %g",
             info->path, qb__column_whole(info, 0), qb__column_whole(info, last));
     *center = qb__column_read(info, info->center);
     return QB_OK;

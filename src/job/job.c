@@ -196,7 +196,8 @@ static char *input_name(const qb_job *job, const char *input) {
     return file ? qb__absolute(input) : qb__strdup(input);
 }
 
-qb_status qb__provenance(qb_job *job, const char *command, const char *input, const qb_geometry *views, char **text) {
+qb_status qb__provenance(qb_job *job, const char *command, const char *input, const qb_geometry *views,
+                         const double *angles, char **text) {
     *text = NULL;
     qb_status status = print_json(job->report, &job->report_text);
     if (status != QB_OK) return status;
@@ -215,6 +216,6 @@ qb_status qb__provenance(qb_job *job, const char *command, const char *input, co
     qb__free(name);
     cJSON_AddItemToObject(root, "plan", plan);
     qb__job_add_warnings(job, root);
-    if (views) qb__geometry_keep(views, root);
+    if (views) qb__geometry_keep(views, angles, root);
     return qb__json_text(root, "the provenance", text);
 }

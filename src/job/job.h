@@ -50,6 +50,7 @@ void qb__command_add(char *text, size_t size, const char *word);
 /* The provenance of an output: head, input, decisions (the plan), times; release with cJSON_free. The result of
  * qb_job_run is printed here too, in case memory runs out later. `views`: geometry of the output, if it holds
  * projections; else NULL. */
-qb_status qb__provenance(qb_job *job, const char *command, const char *input, const qb_geometry *views, char **text);
+qb_status qb__provenance(qb_job *job, const char *command, const char *input, const qb_geometry *views,
+                         const double *angles, char **text);
 
 #endif

@@ -306,7 +306,8 @@ static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
     status = qb__ranks_report(r, status);
     if (r->decision.digest) qb__content_add_images(r->job.content, "volume", r->decision.digest);
     if (status == QB_OK && qb__comm_rank(r->comm) == 0 && !r->output.array) /* an array has no place for provenance */
-        status = qb__provenance(&r->job, r->command, r->task.input, r->decision.of_views, &provenance);
+        status = qb__provenance(&r->job, r->command, r->task.input, r->decision.of_views, r->decision.stack.angles,
+                                &provenance);
     status = qb__volume_commit(&r->volume, status, provenance, report);
     cJSON_free(provenance);
     return status;

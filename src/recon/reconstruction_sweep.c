@@ -149,7 +149,7 @@ static qb_status write_slice(const qb_tool_sweep *s, qb_job *job) {
     qb_convert_from_float(s->image, s->nx * s->ny, dtype, s->low, s->high, values);
     QB__TRY(qb__writer_create(NULL, part, path, &stack, &writer));
     QB__TRY(qb_writer_write(writer, 0, 1, values));
-    QB__TRY(qb__provenance(job, s->plan.command, ((qb__reconstruction *)job)->task.input, NULL, &provenance));
+    QB__TRY(qb__provenance(job, s->plan.command, ((qb__reconstruction *)job)->task.input, NULL, NULL, &provenance));
     status = qb__writer_finish(writer, provenance);
     writer = NULL;
 out:

@@ -66,7 +66,7 @@ static void keep_geometry(const qb__simulation *s, cJSON *provenance) {
     const qb_detector detector = {.rows = s->rows, .columns = s->columns, .pixel_u = s->pixel, .pixel_v = s->pixel_v};
     qb__kept_circle circle = {.sod = o->sod, .sdd = o->sdd, .offset = {NAN, NAN}};
     if (s->from_file || o->radius > 0) {
-        qb__geometry_keep(&s->geometry, provenance);
+        qb__geometry_keep(&s->geometry, s->angles, provenance);
         return;
     }
     if (o->offset) qb_detector_offset_parse(o->offset, s->pixel, s->pixel_v, &circle.offset[0], &circle.offset[1]);

@@ -265,6 +265,7 @@ def test_center_says_the_same_in_columns(tmp_path, verb):
         assert (np.load(a) == np.load(b)).all(), center
     fails(2, verb[0], scan, "--center", 19.5, "--detector-offset", "4px,0px", "-o", a, says="both say where the axis falls")
     if verb == ("fdk",):
-        qb("fdk", scan, "--sweep", "center=19.5,25", "-o", tmp_path / "sweep")
+        qb("fdk", scan, "--sweep", "center=19.5,auto", "-o", tmp_path / "sweep")
         assert len(list((tmp_path / "sweep").glob("*.tif"))) == 2
+        qb("fdk", scan, "--center", "auto", "--sweep", "filter=ramp,hann", "-o", tmp_path / "filters")
     fails(2, verb[0], scan, "--center", "mass", "-o", a, says="a column, auto, middle or stated")

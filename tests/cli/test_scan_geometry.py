@@ -102,6 +102,13 @@ def test_a_geometry_of_views_goes_with_the_images(tmp_path):
         qb("fdk", *same, "-o", "b.npy", cwd=tmp_path)
         a, b = np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy")
         assert np.linalg.norm(a - b) < 1e-6 * np.linalg.norm(b), name
+    turned = " ".join(qb_json("info", "p.h5", "--flip", "u", cwd=tmp_path)["problems"])
+    assert "of the images as stored, and is not used with --rotate or --flip" in turned
+    fails(3, "fdk", "p.h5", "--flip", "v", "-o", "a.npy", cwd=tmp_path, says="is not used with --rotate or --flip: give -g FILE")
+    with h5py.File(tmp_path / "p.h5", "a") as f:  # the views in reverse order, their angles with them
+        for name in ("data", "theta"):
+            f[f"/exchange/{name}"][...] = f[f"/exchange/{name}"][...][::-1]
+    assert "its angles are no longer those of the geometry" in " ".join(qb_json("info", "p.h5", cwd=tmp_path)["problems"])
     with h5py.File(tmp_path / "p.h5", "a") as f:
         lines = f["/exchange/data"][:40]
         del f["/exchange/data"]
@@ -128,7 +135,7 @@ def test_distances_that_a_file_lacks_are_not_made_up(folder):
                 f["/process/quickbeam/provenance"] = b"{}"
 
 
-@pytest.mark.parametrize("kept", [[1, 2], "text", 5, {}, {"views": []}, {"sod": -5}, {"offset": ["x", 1]}, {"rows": 1e15},
+@pytest.mark.parametrize("kept", [[1, 2], "text", 5, {}, {"views": []}, {"sod": -5}, {"quickbeam_geometry": 2}, {"offset": ["x", 1]}, {"rows": 1e15},
                                   {"angles_degrees": {"from": 0, "to": 360, "count": 1 << 24}}])
 def test_a_hostile_geometry_in_the_provenance(tmp_path, kept):
     qb("simulate", "ball", "-g", "cone", *CIRCLE, "--pixel-size", 1, "--detector", "8,4", "--views", 20, "-o", "s.npy", cwd=tmp_path)

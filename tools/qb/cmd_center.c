@@ -46,7 +46,7 @@ qb_status cmd_center(cli *c) {
     if (c->options.run.json) status = qb_scan_findings(scan, &findings);
     if (status == QB_OK) status = qb_center_find(scan, &c->options.prep, &c->options.center, &c->env, &found);
     qb_scan_close(scan);
-    if (status == QB_OK && found.warning[0]) c->env.log(NULL, QB_LOG_WARNING, found.warning);
+    if (status == QB_OK && found.warning[0]) c->env.log(c->env.user, QB_LOG_WARNING, found.warning);
     if (status == QB_OK && c->options.run.json) status = as_json(c, &found, findings);
     qb_text_free(findings);
     if (status != QB_OK || c->options.run.json) return status;

@@ -44,7 +44,7 @@ static qb_status judge(const compare_options *limits, const qb_comparison *d) {
 static void warn(const cli *c, const char *what, const char *a, const char *b) {
     char text[512];
     snprintf(text, sizeof text, "%s differ: %s in %s, %s in %s", what, a, c->argument[0], b, c->argument[1]);
-    c->env.log(NULL, QB_LOG_WARNING, text);
+    c->env.log(c->env.user, QB_LOG_WARNING, text);
 }
 
 static void warn_of_voxels(const cli *c, const qb_array_info *a, const qb_array_info *b) {

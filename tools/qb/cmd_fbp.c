@@ -217,7 +217,7 @@ static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FIL
     if (c->options.run.json) return give_result(c, strdup(json));
     cJSON *root = cJSON_Parse(json);
     if (!root) { /* the job itself succeeded: a missing report is only a warning */
-        c->env.log(NULL, QB_LOG_WARNING, "no memory to show what was done");
+        c->env.log(c->env.user, QB_LOG_WARNING, "no memory to show what was done");
         return QB_OK;
     }
     print(root, stdout);

@@ -24,7 +24,7 @@ qb_status cmd_hardening(cli *c) {
     status = qb_hardening_find(scan, &c->options.prep, &c->options.center, &c->env, &found);
     qb_scan_close(scan);
     finish_progress();
-    if (status == QB_OK && found.warning[0]) c->env.log(NULL, QB_LOG_WARNING, found.warning);
+    if (status == QB_OK && found.warning[0]) c->env.log(c->env.user, QB_LOG_WARNING, found.warning);
     if (status != QB_OK || c->options.run.json) return status == QB_OK ? as_json(c, &found) : status;
     printf("--hardening %.5g,%.5g\n", found.a, found.b);
     printf("  line integrals up to %.3g, where %.2g %% are missing; %.2g %% stray from the curve\n", found.most,

@@ -13,7 +13,7 @@ static qb_status find(cli *c, qb_scan *scan, qb_center_result *found) {
     *found = (qb_center_result){.struct_size = sizeof *found};
     const qb_status status = qb_center_find(scan, &c->options.prep, &circle, &c->env, found);
     finish_progress();
-    if (status == QB_OK && found->warning[0]) c->env.log(NULL, QB_LOG_WARNING, found->warning);
+    if (status == QB_OK && found->warning[0]) c->env.log(c->env.user, QB_LOG_WARNING, found->warning);
     return status;
 }
 
@@ -25,7 +25,7 @@ static void say(cli *c, bool taken, double sure, const char *what, const char *o
     snprintf(text, sizeof text,
              taken ? "%s, confidence %.2f: %s" : "%s, confidence only %.2f, is not taken: else give %s", what, sure,
              option);
-    c->env.log(NULL, QB_LOG_INFO, text);
+    c->env.log(c->env.user, QB_LOG_INFO, text);
 }
 
 /* Height of the detector above its middle, in mm. The stated height is kept unless it is clearly wrong. */
@@ -112,14 +112,28 @@ static qb_status replace_auto(cli *c, qb_scan *scan) {
         snprintf(offset, sizeof offset, "%.9g,%.9g", u, take_height(c, info, &found));
     snprintf(said, sizeof said, "axis at column %.2f, confidence %.2f: --detector-offset %s", found.column,
              found.confidence, offset);
-    c->env.log(NULL, QB_LOG_INFO, said);
+    c->env.log(c->env.user, QB_LOG_INFO, said);
     const qb_status turned = *rest ? QB_OK : take_turn(c, info, &found);
     if (turned != QB_OK) return turned;
     return qb_params_set(qb_geometry_params, &c->options.geometry, "detector-offset", offset);
 }
 
+/* The reason why the geometry in the scan's own file is not used, where no other is given. */
+static qb_status check_own_geometry(const cli *c, const qb_scan *scan) {
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const qb_geometry_options *given = &c->options.geometry;
+    if (given->geometry || given->sod > 0 || info->sod > 0 || info->geometry_from) return QB_OK;
+    for (size_t i = 0; i < info->problems; i++) {
+        const char *text = qb_scan_problem(scan, i);
+        if (strstr(text, "the geometry") && strstr(text, "not used"))
+            return complain(QB_BAD_INPUT, "%s: %s", info->path, text);
+    }
+    return QB_OK;
+}
+
 qb_status find_offset(cli *c, qb_scan *scan, const char *center) {
-    const qb_status status = center ? offset_of_center(c, qb_scan_describe(scan), center) : QB_OK;
+    qb_status status = check_own_geometry(c, scan);
+    if (status == QB_OK && center) status = offset_of_center(c, qb_scan_describe(scan), center);
     return status == QB_OK ? replace_auto(c, scan) : status;
 }
 

@@ -329,7 +329,7 @@ static qb_status finish(cli *c, sweep *s) {
     cJSON *report = cJSON_Parse(json);
     qb_text_free(json);
     if (!report) {
-        c->env.log(NULL, QB_LOG_WARNING, "no memory to show what was done");
+        c->env.log(c->env.user, QB_LOG_WARNING, "no memory to show what was done");
         return QB_OK;
     }
     add_table_warnings(s, report);

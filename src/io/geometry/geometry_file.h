@@ -40,15 +40,18 @@ typedef struct qb__kept_circle {
     double offset[2]; /* of the detector's middle from the principal ray; NAN: not stated */
     double tilt[2];   /* of the detector in its plane, and out of it */
     bool rows_down;   /* rows count downwards */
+    /* views in place of a circle: the scan's angles were those of the views when both were written */
+    bool angles_follow;
 } qb__kept_circle;
 
 /* Add the geometry of projections to the provenance of their file, as views or as a circle. As with other items of
- * JSON, a lack of memory shows when the provenance is printed. */
-void qb__geometry_keep(const qb_geometry *geometry, cJSON *provenance);
+ * JSON, a lack of memory shows when the provenance is printed. `radians`: angles of the scan, NULL if it has none. */
+void qb__geometry_keep(const qb_geometry *geometry, const double *radians, cJSON *provenance);
 void qb__circle_keep(const qb__kept_circle *circle, const qb_detector *detector, size_t views, const double *radians,
                      cJSON *provenance);
 /* Reads what these added to the file at `path`. geometry->views is 0 if there is none; circle->sod is 0 if views were
  * kept. Release the geometry with qb_geometry_destroy, also after a failure. */
+bool qb__angles_follow(const qb_geometry *geometry, const double *radians); /* whether they are the views' angles */
 qb_status qb__geometry_kept(const char *path, qb_geometry *geometry, qb__kept_circle *circle);
 
 /* qb_geometry_save as one of a set of files. */

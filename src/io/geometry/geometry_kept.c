@@ -4,17 +4,29 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "geometry/circle.h"
 #include "io/formats.h"
 #include "io/geometry/geometry_file.h"
 
-static const char key[] = "scan_geometry", down_key[] = "scan_rows_down";
+static const char key[] = "scan_geometry", down_key[] = "scan_rows_down", follow_key[] = "scan_angles_follow_geometry";
 
-void qb__geometry_keep(const qb_geometry *geometry, cJSON *provenance) {
+bool qb__angles_follow(const qb_geometry *geometry, const double *radians) {
+    const double FAR = 1e-5;
+    double most = 0;
+    for (size_t i = 0; i < geometry->views; i++) {
+        const double d = radians[i] - qb__view_angle(geometry->beam, &geometry->view[i]);
+        most = fmax(most, fabs(d - 2 * M_PI * round(d / (2 * M_PI))));
+    }
+    return most < FAR;
+}
+
+void qb__geometry_keep(const qb_geometry *geometry, const double *radians, cJSON *provenance) {
     qb__text text = {0};
     cJSON *object = NULL;
     if (qb__geometry_to_json(geometry, &text) == QB_OK && !text.failed) qb__json_parse(text.data, &object);
     qb__text_clear(&text);
     cJSON_AddItemToObject(provenance, key, qb__json_kept(object));
+    if (radians && qb__angles_follow(geometry, radians)) cJSON_AddTrueToObject(provenance, follow_key);
 }
 
 void qb__circle_keep(const qb__kept_circle *c, const qb_detector *detector, size_t views, const double *radians,
@@ -59,6 +71,7 @@ qb_status qb__geometry_kept(const char *path, qb_geometry *geometry, qb__kept_ci
     const cJSON *object = status == QB_OK ? cJSON_GetObjectItemCaseSensitive(provenance, key) : NULL;
     *circle = circle_of(object);
     circle->rows_down = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(provenance, down_key));
+    circle->angles_follow = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(provenance, follow_key));
     if (object) status = qb__geometry_of_json(object, geometry);
     cJSON_Delete(provenance);
     return object || status == QB_NO_MEMORY ? status : QB_OK;

@@ -93,6 +93,14 @@ qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, 
     }
     qb__image_text(image, scan->image_text, sizeof scan->image_text);
     info->image = scan->image_text;
+    if (scan->parts.placed && (image->turn || image->flip_u || image->flip_v)) {
+        qb__note(&scan->parts.notes,
+                 "the geometry of each view in %s is that of the images as stored, and is not used with --rotate or "
+                 "--flip: give -g FILE for the turned images" QB__CODE("metadata-unusable"),
+                 scan->parts.placed);
+        qb__free(scan->parts.placed);
+        scan->parts.placed = NULL;
+    }
     info->whole_rows = image->whole_rows, info->whole_columns = image->whole_columns;
     info->window[0] = image->first_column, info->window[1] = image->first_row;
     info->bin[0] = image->bin_u, info->bin[1] = image->bin_v;

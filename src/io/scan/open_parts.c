@@ -47,7 +47,7 @@ static qb_status take_geometry(const char *path, qb__scan_parts *parts) {
     qb__kept_circle circle;
     const size_t *n = parts->data.source->shape, views = parts->data.index ? parts->data.count : n[0];
     qb_status status = qb__geometry_kept(path, &g, &circle);
-    if (status == QB_BAD_INPUT) {
+    if (status != QB_OK && status != QB_NO_MEMORY) {
         qb__note(&parts->notes,
                  "the geometry in its provenance is not used, as %s: give -g FILE" QB__CODE("metadata-unusable"),
                  qb_detail());
@@ -60,6 +60,13 @@ static qb_status take_geometry(const char *path, qb__scan_parts *parts) {
                  "its provenance has the geometry of %zu views of %zu x %zu pixels, it holds %zu of %zu x %zu: the "
                  "geometry is not used, give -g FILE" QB__CODE("metadata-unusable"),
                  g.views, g.rows, g.columns, views, n[1], n[2]);
+        goto out;
+    }
+    if (!(circle.sod > 0) && circle.angles_follow && parts->angles && parts->angle_count == g.views &&
+        !qb__angles_follow(&g, parts->angles)) {
+        qb__note(&parts->notes,
+                 "its angles are no longer those of the geometry in its provenance, which is not used: give "
+                 "-g FILE" QB__CODE("metadata-unusable"));
         goto out;
     }
     QB__TRY(take_angles(&g, parts));

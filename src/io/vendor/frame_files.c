@@ -172,6 +172,14 @@ static qb_status set_offsets(const qb__frame_head *heads, qb__scan_parts *parts)
     const double *pixel = heads[0].pixel;
     const size_t n = parts->data.count;
     double mean[2] = {0, 0}, most = 0;
+    size_t without = 0, first = 0;
+    for (size_t i = n; i-- > 0;)
+        if (!isfinite(heads[i].offset[0]) || !isfinite(heads[i].offset[1])) without++, first = i;
+    if (without && without < n)
+        qb__note(&parts->notes,
+                 "%zu of %zu views state no offset of the detector, the first is view %zu: no offset is used, give "
+                 "--detector-offset" QB__CODE("metadata-unusable"),
+                 without, n, first);
     for (size_t i = 0; i < n; i++)
         for (int k = 0; k < 2; k++) mean[k] += (isfinite(heads[i].offset[k]) ? heads[i].offset[k] : NAN) / (double)n;
     if (!isfinite(mean[0]) || !isfinite(mean[1])) return QB_OK;

@@ -124,7 +124,7 @@ void qb__convert_keep_geometry(const qb__conversion *c, cJSON *provenance) {
                                     .tilt = {info->detector_tilt, info->detector_lean},
                                     .rows_down = info->rows_down};
     if (c->geometry.views)
-        qb__geometry_keep(&c->geometry, provenance);
+        qb__geometry_keep(&c->geometry, info->angles, provenance);
     else if (!c->pairing && is_circle(info))
         qb__circle_keep(&circle, &detector, info->views, info->angles, provenance);
 }

@@ -73,7 +73,8 @@ static block *free_block(queue *q) {
     return b;
 }
 
-/* While other rows are read, half of the threads leave room for reading: else these wait for it later. */
+/* While other rows are still being read, half of the threads stay free for reading. Otherwise finding stripes would
+ * have to wait for these rows later. */
 static qb_status feed(queue *q, size_t row, size_t end, int threads, const qb_env *env) {
     const qb__rings_queue *w = q->work;
     const size_t first = row;

@@ -40,7 +40,7 @@ typedef struct qb__kept_circle {
     double offset[2]; /* of the detector's middle from the principal ray; NAN: not stated */
     double tilt[2];   /* of the detector in its plane, and out of it */
     bool rows_down;   /* rows count downwards */
-    /* views in place of a circle: the scan's angles were those of the views when both were written */
+    /* for views in place of a circle: when the file was written, the scan had the angles of these views */
     bool angles_follow;
 } qb__kept_circle;
 

@@ -75,7 +75,7 @@ static qb_status take_geometry(const char *path, qb__scan_parts *parts) {
         goto out;
     }
     parts->placed = qb__strdup(path);
-    if (!parts->placed && !(parts->sod > 0)) status = qb__fail(QB_NO_MEMORY, "no memory for a file's name");
+    if (!parts->placed) status = qb__fail(QB_NO_MEMORY, "no memory for a file's name");
 out:
     qb_geometry_destroy(&g);
     return status;
@@ -93,6 +93,6 @@ static qb_status transpose(const char *order, qb__scan_parts *parts) {
 
 qb_status qb__scan_open_parts(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     qb_status status = open_stored(path, options, parts);
-    if (status == QB_OK && !options->shape && !parts->placed) status = take_geometry(path, parts);
+    if (status == QB_OK && !options->shape && !parts->placed && !(parts->sod > 0)) status = take_geometry(path, parts);
     return status == QB_OK && options->transpose && *options->transpose ? transpose(options->transpose, parts) : status;
 }

@@ -48,7 +48,7 @@ void qb__convert_leave_angles(const qb__conversion *c, size_t views, const qb_en
 qb_status qb__convert_find_geometry(qb__conversion *c, const qb_env *env);
 void qb__convert_keep_geometry(const qb__conversion *c, cJSON *provenance);
 
-/* ---- convert_told.c ---- */
+/* ---- convert_report.c ---- */
 
 /* The job fingerprint: a later run resumes only if what is read, done and written is the same. `self`: qb__conversion. */
 qb_status qb__convert_tell(void *self, char **job);

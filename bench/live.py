@@ -138,9 +138,8 @@ def bare(options, images, bodies):
     return {"gigabytes_per_second": round((frames - 1) * len(bodies[0]) * 1e-9 / (times[-1] - times[1]), 3)}
 
 
-def frame_rate(client, options, process):
-    """From the first frame that is sent until all are there, or none has come for five seconds."""
-    begin, first = time.perf_counter(), json.loads(client.get("/live"))["received"]
+def frame_rate(client, options, process, first, begin):
+    """From `begin`, where `first` frames are there and the others begin to be sent, until all are there, or none has come for five seconds."""
     last, since = first, begin
     while True:
         now = json.loads(client.get("/live"))
@@ -257,7 +256,8 @@ def main():
     try:
         for image, kind in ((dark, 0), (flat, 1)):
             detector.frame(image, 0, kind)
-        play(detector, images, bodies, range(2))
+        first = 2
+        play(detector, images, bodies, range(first))
         address = process.stdout.readline().strip()
         if not address:
             errors.seek(0)
@@ -265,8 +265,9 @@ def main():
         client = Client(address)
         client.wait()
         time.sleep(options.pause)
+        begin = time.perf_counter()
         player.start()
-        result["stream"] = frame_rate(client, options, process)
+        result["stream"] = frame_rate(client, options, process, first, begin)
         player.join()
         if options.pictures:
             planes = Planes(address)

@@ -4,7 +4,7 @@
 # What is there already is left alone; NO_INSTALL=1 installs nothing.
 set -eu
 want="gcc cmake ninja-build pkg-config libfftw3-dev libcjson-dev libhdf5-dev libtiff-dev libpng-dev libfreetype-dev fonts-dejavu-core libexpat1-dev libxxhash-dev zlib1g-dev libzstd-dev libblosc-dev liblz4-dev libcfitsio-dev libopenjp2-7-dev"
-[ "${1:-build}" != build ] && want="$want g++ libcmocka-dev python3 python3-numpy python3-h5py python3-pytest python3-tifffile python3-pil locales clang-format libzmq5 ocl-icd-libopencl1 pocl-opencl-icd"
+[ "${1:-build}" != build ] && want="$want g++ libcmocka-dev python3 python3-numpy python3-h5py python3-pytest python3-tifffile python3-pil locales clang-format libwebsockets-dev libzmq5 ocl-icd-libopencl1 pocl-opencl-icd"
 
 [ "${1:-build}" = peers ] && want="$want python3-venv"
 

@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,12 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void make_plain(void) { plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 double qb__strtod(const char *text, char **end) {
+    const char *digits = text + strspn(text, " \t\r\n\v\f");
+    digits += *digits == '-' || *digits == '+';
+    if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')) {
+        if (end) *end = (char *)(uintptr_t)text;
+        return 0;
+    }
     pthread_once(&once, make_plain);
     return plain ? strtod_l(text, end, plain) : strtod(text, end);
 }
@@ -60,6 +67,8 @@ bool qb__setting_number(const char *text, double *value) {
     if (comma && isdigit((unsigned char)comma[1]) && !strchr(words, '.')) *comma = '.';
     const double number = qb__strtod(words, &end);
     if (end == words || !isfinite(number)) return false;
+    const size_t attached = strcspn(end, " \t");
+    if (strcspn(end, "0123456789+-") < attached || (attached == 1 && strchr("eExX", *end))) return false; /* 1e, 1d5 */
     end += strspn(end, " \t");
     if (isdigit((unsigned char)*end) || (*end && strchr(",.;:+-", *end))) return false;
     static const char *const other[] = {"cm", "m", "um", "\xc2\xb5m", "\xb5m", "nm", "in", "inch"}; /* than mm */

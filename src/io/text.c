@@ -85,6 +85,10 @@ void qb__text_narrow(qb__text *text) {
     const bool little = text->length >= 2 && bytes[0] == 0xff && bytes[1] == 0xfe;
     const bool big = text->length >= 2 && bytes[0] == 0xfe && bytes[1] == 0xff;
     const size_t n = text->length / 2;
+    if (text->length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
+        text->length -= 3;
+        memmove(text->data, text->data + 3, text->length + 1);
+    }
     if (!little && !big) return;
     for (size_t i = 1; i < n; i++) {
         const unsigned code = little ? bytes[2 * i] | bytes[2 * i + 1] << 8 : bytes[2 * i + 1] | bytes[2 * i] << 8;

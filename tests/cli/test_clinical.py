@@ -175,7 +175,7 @@ def test_settings(tmp_path):
     (tmp_path / "a.xim").write_bytes(xim(np.full((9, 8), 5), KVSourceRtn=1.0))
     assert "sod_mm" not in qb_json("info", "a.xim", cwd=tmp_path)
     for text, words in (("<SAD>1000</SAD>", "states no <SAD> and <SID>"), ("<SAD>1500</SAD><SID>1000</SID>", "1500 mm from the axis"),
-                        ("<SAD>x</SAD><SID>1</SID>", "states no <SAD>")):
+                        ("<SAD>x</SAD><SID>1</SID>", "states no <SAD>"), ("<S><SAD>1000</SAD><SID>1500</SID>", "its end tag </S> is missing")):
         (tmp_path / "Scan.xml").write_text(text)
         fails(3, "info", "a.xim", says=[words], cwd=tmp_path)
 

@@ -189,6 +189,9 @@ def test_other_verbs_and_options_given(tmp_path):
     (nikon(InputFolderName="../.."), "outside its own folder"),
     (nikon(Projections=118), "118 angles for 120 views"),
     ("[XTekCT]\0", "not a text file of settings"),
+    (nikon(SrcToObject="1e"), "SrcToObject is '1e'"),
+    (nikon(SrcToObject="0x64"), "SrcToObject is '0x64'"),
+    (nikon(SrcToObject="1d2"), "SrcToObject is '1d2'"),
 ])
 def test_bad_settings(tmp_path, text, words):
     put_images(tmp_path, "Scan 1/bug_", 60000)
@@ -236,7 +239,9 @@ def leaning(lean):
 
 
 def other_words(text, how):
-    """The text of settings with decimal commas, or as UTF-16."""
+    """The text of settings with decimal commas, as UTF-16, or with the mark of UTF-8."""
+    if how == "mark":
+        return b"\xef\xbb\xbf" + text.encode()
     return text.encode("utf-16") if how == "utf-16" else re.sub(r"(\d)\.(\d)", r"\1,\2", text).encode()
 
 
@@ -246,11 +251,11 @@ def test_settings_of_other_countries(tmp_path, name):
     put_images(tmp_path, images, white, *faults, angles=angles, put={"nsi": put_stored, "yxlon raw": put_raw_below, "diondo": put_raw}.get(name, put_tiff))
     words, others = text() if name == "nsi" else (text(), {})
     told = []
-    for form in (str.encode, lambda t: other_words(t, "utf-16"), lambda t: other_words(t, "commas")):
+    for form in (str.encode, lambda t: other_words(t, "utf-16"), lambda t: other_words(t, "commas"), lambda t: other_words(t, "mark")):
         for other, content in {settings: words, **others}.items():
             (tmp_path / other).write_bytes(form(content.replace("<?xml version='1.0'?>\n", "")))
         told.append(qb_json("info", settings, cwd=tmp_path))
-    assert told[0] == told[1] == told[2] and told[0]["views"] == VIEWS
+    assert told[0] == told[1] == told[2] == told[3] and told[0]["views"] == VIEWS
 
 
 PCA = """[Geometry]
@@ -436,6 +441,13 @@ def test_what_no_ray_shows_is_asked(tmp_path):
     ("a.xml", yxlon(), "a folder Projektionen next to it"),
     ("a.xml", "<RTK/>", "not a scan of Diondo or YXLON"),
     ("a.txt", yxlon_lines(**{"FDD [mm]": "far"}), "'FDD [mm]'"),
+    ("a.nsipro", nsi()[0].replace("  </Result>\n", ""), "<source> of <Result> is ''"),
+    ("a.nsipro", nsi()[0] + "\0", "holds bytes that are 0"),
+    ("a.xml", diondo()[:-10], "its end tag </Scan> is missing"),
+    ("a.xml", diondo().replace("</Recon>", "\0</Recon>"), "holds bytes that are 0"),
+    ("a.xml", diondo(SourceObjectDist="1e"), "<SourceObjectDist> is '1e'"),
+    ("a.xml", yxlon()[:-30], "its end tag </S> is missing"),
+    ("a.txt", yxlon_lines() + "\0", "holds bytes that are 0"),
     ("a.txt", "", "not a scan of Diondo or YXLON"),
 ])
 def test_bad_settings_of_others(tmp_path, name, text, words):

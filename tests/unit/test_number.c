@@ -60,6 +60,26 @@ static void use_comma(void) {
     skip();
 }
 
+static void settings_numbers(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double value; /* NAN: no number */
+    } rows[] = {{"1.5", 1.5},    {"1,5", 1.5},   {"2e3", 2000},    {"-1.5e-2 mm", -0.015},
+                {"3mm", 3},      {"90 deg", 90}, {"7.5kV", 7.5},   {"1e", NAN},
+                {"1E+", NAN},    {"1e mm", NAN}, {"1d5", NAN},     {"0x10", NAN},
+                {"-0X1p3", NAN}, {"5x", NAN},    {"1_000", NAN},   {"inf", NAN},
+                {"nan", NAN},    {"3;4", NAN},   {"1,234.5", NAN}, {"1 2", NAN},
+                {"2 cm", NAN},   {"", NAN}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double value = 77;
+        assert_int_equal(qb__setting_number(rows[i].text, &value), !isnan(rows[i].value));
+        assert_true(isnan(rows[i].value) ? value == 77 : value == rows[i].value);
+    }
+    char *end;
+    assert_true(qb__strtod(" 0x10", &end) == 0 && *end == ' ');
+}
+
 static void with_a_comma(void **state) {
     use_comma();
     plain_numbers(state);
@@ -138,9 +158,9 @@ static void volumes_with_a_comma(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_numbers),        cmocka_unit_test(with_a_comma),
-        cmocka_unit_test(options_with_a_comma), cmocka_unit_test(files_with_a_comma),
-        cmocka_unit_test(volumes_with_a_comma),
+        cmocka_unit_test(plain_numbers),      cmocka_unit_test(settings_numbers),
+        cmocka_unit_test(with_a_comma),       cmocka_unit_test(options_with_a_comma),
+        cmocka_unit_test(files_with_a_comma), cmocka_unit_test(volumes_with_a_comma),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

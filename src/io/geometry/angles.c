@@ -129,10 +129,9 @@ static qb_status read_dataset(qb__angle_list *list, const char *rest, const char
 }
 
 /* Convert the file to ASCII. Of UTF-16, such as Windows' "Unicode text", only ASCII characters are kept, which numbers
- * need. The mark of UTF-8 is skipped. */
-static qb_status plain_text(const char *path, char *text, size_t length, char **from) {
+ * need. */
+static qb_status plain_text(const char *path, char *text, size_t length) {
     qb__text whole = {.data = text, .length = length, .room = length + 1};
-    *from = text + (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
     qb__text_narrow(&whole);
     if (strlen(text) == whole.length) return QB_OK;
     const bool wide = length > 3 && (!text[1] || !text[0]) && (!text[3] || !text[2]);
@@ -148,7 +147,7 @@ static qb_status read_text_or_npy(qb__angle_list *list, const char *rest, const 
                         "--angles %s:%s: %s is not COLUMN, A:B, A:B:S or COLUMN:A:B:S, nor a dataset "
                         "of HDF5, /PATH",
                         list->path, rest, rest);
-    char *text, *from;
+    char *text;
     size_t length;
     qb_status status = qb__read_whole(list->path, TEXT_MOST, &text, &length);
     if (status == QB_OK && strncmp(text, "\x93NUMPY", 6) == 0) {
@@ -160,10 +159,10 @@ static qb_status read_text_or_npy(qb__angle_list *list, const char *rest, const 
         status = qb__fail(QB_BAD_ARGUMENT, "%s is %s: say which %s, as in %s:%s", list->path,
                           hdf5 ? "HDF5" : "a MATLAB file", hdf5 ? "dataset" : "variable", list->path,
                           hdf5 ? "/exchange/theta" : "/theta");
-    if (status == QB_OK) status = plain_text(list->path, text, length, &from);
+    if (status == QB_OK) status = plain_text(list->path, text, length);
     if (status == QB_OK)
-        status = !list->column && qb__angle_list_is_log(from) ? qb__angle_list_log(list, from)
-                                                              : qb__angle_list_text(list, from);
+        status = !list->column && qb__angle_list_is_log(text) ? qb__angle_list_log(list, text)
+                                                              : qb__angle_list_text(list, text);
     qb__free(text);
     return status;
 }

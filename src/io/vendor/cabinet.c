@@ -8,7 +8,7 @@
 
 qb_status qb__cabinet_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     char *text = NULL;
-    qb_status status = qb__settings_text(path, &text);
+    qb_status status = qb__settings_xml(path, &text);
     if (status != QB_OK) return status;
     if (strstr(text, "<Geometrie") && strstr(text, "<Recon"))
         status = qb__diondo_take(path, text, options, parts);

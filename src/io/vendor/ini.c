@@ -7,27 +7,41 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "io/vendor/tags.h"
 
 enum { TEXT_MOST = 64 << 20, VALUE = 256 };
 
+static qb_status read_settings(const char *path, qb__text *text) {
+    const qb_status status = qb__text_read(path, TEXT_MOST, text);
+    if (status != QB_OK) return status;
+    qb__text_narrow(text);
+    if (strlen(text->data) == text->length) return QB_OK;
+    qb__text_clear(text);
+    return qb__fail(QB_BAD_INPUT, "%s is not a text file of settings: it holds bytes that are 0", path);
+}
+
 qb_status qb__settings_text(const char *path, char **text) {
     qb__text whole = {0};
-    const qb_status status = qb__text_read(path, TEXT_MOST, &whole);
-    if (status == QB_OK) qb__text_narrow(&whole);
+    const qb_status status = read_settings(path, &whole);
     *text = whole.data;
     return status;
 }
 
+qb_status qb__settings_xml(const char *path, char **text) {
+    char root[64];
+    const qb_status status = qb__settings_text(path, text);
+    if (status != QB_OK || qb__tag_closed(*text, root, sizeof root)) return status;
+    qb__free(*text);
+    *text = NULL;
+    return qb__fail(QB_BAD_INPUT, "%s is incomplete: its end tag </%s> is missing; copy it again", path, root);
+}
+
 qb_status qb__ini_read(const char *path, qb__ini *ini) {
     ini->path = path;
-    const qb_status status = qb__text_read(path, TEXT_MOST, &ini->text);
-    if (status != QB_OK) return status;
-    qb__text_narrow(&ini->text);
-    if (ini->text.data && strlen(ini->text.data) == ini->text.length) return QB_OK;
-    qb__text_clear(&ini->text);
-    return qb__fail(QB_BAD_INPUT, "%s is not a text file of settings: it holds bytes that are 0", path);
+    return read_settings(path, &ini->text);
 }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '_' || c == '\r'; }

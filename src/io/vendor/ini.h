@@ -19,8 +19,10 @@ typedef struct qb__ini_number {
     bool needed;
 } qb__ini_number;
 
-/* Read a whole text of settings, also in UTF-16; the caller frees it. QB_BAD_INPUT above 64 MiB. */
+/* Read a whole text of settings, also in UTF-16; the caller frees it. QB_BAD_INPUT above 64 MiB, or with a 0 in it. */
 qb_status qb__settings_text(const char *path, char **text);
+/* The same; QB_BAD_INPUT if it is XML that was cut off. */
+qb_status qb__settings_xml(const char *path, char **text);
 /* UTF-16 is read as well. `path` must outlive it. Release with qb__text_clear(&ini->text). */
 qb_status qb__ini_read(const char *path, qb__ini *ini);
 /* The value of a key, without surrounding blanks and quotes; false, and "", if the key is missing. */

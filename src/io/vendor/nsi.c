@@ -42,7 +42,7 @@ static void text_of(const nsi *n, const char *section, const char *tag, char *va
     const char *from = strstr(n->text, open), *to = from ? strstr(from, close) : NULL;
     const char *at = from ? strstr(from, name) : NULL;
     *value = 0;
-    if (!at || (to && at > to)) return;
+    if (!at || !to || at > to) return; /* a section without an end was cut off */
     at += strlen(name) + strspn(at + strlen(name), " \t");
     size_t length = strcspn(at, "<\r\n");
     while (length && strchr(" \t", at[length - 1])) length--;

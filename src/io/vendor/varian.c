@@ -86,7 +86,7 @@ static qb_status find_settings(const char *path, const char *name, char *found, 
         uint64_t bytes;
         if (snprintf(found, NAME, "%s/%s%s", folder, above[i], name) >= NAME) break;
         status = qb__file_size(found, &bytes);
-        if (status == QB_OK) status = qb__settings_text(found, text);
+        if (status == QB_OK) status = qb__settings_xml(found, text);
     }
     qb__free(folder);
     return status == QB_NOT_FOUND ? QB_OK : status;
@@ -107,16 +107,19 @@ static qb_status take_distances(const char *xml, const char *text, const char *s
 }
 
 /* A half fan scan has an offset detector. */
-static void take_offset(const char *text, qb__scan_parts *parts) {
-    double u, v, lateral = 0;
+static qb_status take_offset(const char *xml, const char *text, qb__scan_parts *parts) {
+    double u = NAN, v = NAN, lateral = 0;
     char fan[32];
-    if (!qb__tag_number(text, NULL, "CalibratedDetectorOffsetX", &u) ||
-        !qb__tag_number(text, NULL, "CalibratedDetectorOffsetY", &v))
-        return;
+    qb_status status;
+    QB__TRY(qb__tag_optional(xml, text, "CalibratedDetectorOffsetX", &u));
+    QB__TRY(qb__tag_optional(xml, text, "CalibratedDetectorOffsetY", &v));
     qb__tag_text(text, NULL, "FanType", fan, sizeof fan);
-    if (strcasecmp(fan, "HalfFan") == 0) qb__tag_number(text, NULL, "DetectorPosLat", &lateral);
+    if (strcasecmp(fan, "HalfFan") == 0) QB__TRY(qb__tag_optional(xml, text, "DetectorPosLat", &lateral));
+    if (isnan(u) || isnan(v)) goto out;
     parts->detector[0] = u + lateral, parts->detector[1] = v;
     parts->detector_stated = true;
+out:
+    return status;
 }
 
 /* The pattern of the files of open beam below the folder of Scan.xml; "" if there are none. With a bowtie filter, some
@@ -153,7 +156,7 @@ static qb_status read_settings(const char *path, char *air, qb__scan_parts *part
     status = find_settings(path, "ProjectionInfo.xml", found, &text);
     if (status == QB_OK && text) {
         status = take_distances(found, text, "CalibratedSAD", "CalibratedSID", parts);
-        if (!parts->detector_stated) take_offset(text, parts);
+        if (status == QB_OK && !parts->detector_stated) status = take_offset(found, text, parts);
     }
     qb__free(text);
     return status;

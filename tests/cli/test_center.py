@@ -65,6 +65,7 @@ def test_near_a_column(tmp_path):
         fails(2, verb, "s.h5", "-o", "w.npy", "--center", "near:128", says=["near:128", "0..127"], cwd=tmp_path)
         fails(2, verb, "s.h5", "-o", "w.npy", "--center", "near:x", says=["near:COLUMN"], cwd=tmp_path)
     said = qb("fbp", "s.h5", "-o", "v.npy", "--center", "near:66", "--bin", 2, cwd=tmp_path).stderr  # 8 columns of the binned ones
+    assert said.count("\nangles: ") == 1, said  # the scan is opened twice, and each note is printed once
     assert "columns 50 to 82" in said and abs(float(re.search(r"axis at column ([0-9.]+),", said)[1]) - 68.5) < 0.2
     for how in ["--center", "near:60"], ["--search", "52:68"]:
         said = qb("fbp", "s.h5", "-o", "v.npy", *how, cwd=tmp_path).stderr

@@ -16,6 +16,7 @@ static sem_t told; /* posted by the signal handler, to wake the thread of watch(
 
 static struct {
     bool silent, terminal, quiet, verbose, open;
+    bool once; /* each note is printed once: a scan is opened again after a look at it */
     struct timespec start, last;
     int percent;               /* percentage that was last printed where stderr is no terminal */
     char stage[32], come[112]; /* name of the stage; the last note of the stage about its own progress */
@@ -71,17 +72,17 @@ void finish_progress(void) {
     screen.open = false;
 }
 
-/* Warnings for --json. The library calls the log function from one thread at a time. */
-static cJSON *warnings;
+/* Warnings for --json, and notes. The library calls the log function from one thread at a time. */
+static cJSON *warnings, *notes;
 
-/* Keeps a warning; false where the same warning was kept before. */
-static bool keep_warning(const char *text) {
+/* Adds a line to a list; false where the list has the same line. */
+static bool is_new(cJSON **list, const char *text) {
     const cJSON *said;
-    if (!warnings) warnings = cJSON_CreateArray();
-    cJSON_ArrayForEach(said, warnings) {
+    if (!*list) *list = cJSON_CreateArray();
+    cJSON_ArrayForEach(said, *list) {
         if (strcmp(said->valuestring, text) == 0) return false;
     }
-    cJSON_AddItemToArray(warnings, cJSON_CreateString(text));
+    cJSON_AddItemToArray(*list, cJSON_CreateString(text));
     return true;
 }
 
@@ -130,7 +131,8 @@ static void print_log(void *user, qb_log_level level, const char *text) {
     (void)user;
     if (screen.silent || (level == QB_LOG_DEBUG && !screen.verbose)) return;
     if (level == QB_LOG_INFO && screen.quiet) return;
-    if (level == QB_LOG_WARNING && !keep_warning(text)) return;
+    if (level == QB_LOG_WARNING && !is_new(&warnings, text)) return;
+    if (level == QB_LOG_INFO && screen.once && !is_new(&notes, text)) return;
     if (level == QB_LOG_WARNING && held && cJSON_AddItemToArray(held, cJSON_CreateString(text))) return;
     finish_progress();
     fprintf(stderr, "%s%s\n", level == QB_LOG_WARNING ? "warning: " : "", text);
@@ -193,6 +195,7 @@ void open_terminal(cli *c) {
     screen.terminal = isatty(STDERR_FILENO) == 1;
     screen.quiet = c->options.run.quiet;
     screen.verbose = c->options.run.verbose;
+    screen.once = c->verb->abilities & WRITES;
     start_watch();
     struct sigaction action = {.sa_handler = interrupt};
     sigemptyset(&action.sa_mask);

@@ -268,8 +268,8 @@ static const struct {
                           "that the smaller side sees is complete. Values outside are too low."},
     {"old-parts",
      "A volume in parts was replaced by a volume in one file. The old parts take room and can be removed."},
-    {"older-json", "The .json next to an NPY or raw file is older than the data by at least a minute. If the data are "
-                   "of another scan, it is wrong: remove it. If they were only copied, touch it."},
+    {"older-json", "The .json next to a data file was written for other numbers, or a minute before the data. If they "
+                   "are of another scan, remove it. If they were only copied, touch it."},
     {"one-angle", "All views have the same angle, so they cannot be reconstructed. Give --angles FROM:TO or a file."},
     {"one-image", "The file holds a single two-dimensional image: a sinogram of one detector row, or one projection. "
                   "Give --as sinogram or --as projections."},

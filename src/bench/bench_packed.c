@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "io/codec/codec.h"
 #include "io/layer/gather.h"
+#include "io/plain/source.h"
 #include "io/publish/paths.h"
 #include "io/zarr/zarr.h"
 #include "quickbeam/io.h"
@@ -80,26 +81,33 @@ static qb_status unpack_one(void *context, size_t piece, size_t worker) {
     return status;
 }
 
+static uint64_t place_of(const alone *a, size_t piece) {
+    uint64_t at = 0;
+    for (size_t i = 0; i < piece; i++) at += a->length[i];
+    return at;
+}
+
 static qb_status store_one(void *context, size_t piece, size_t worker) {
     const alone *a = context;
-    uint64_t at = 0;
     (void)worker;
-    for (size_t i = 0; i < piece; i++) at += a->length[i];
-    return qb__pwrite_all(a->fd, a->path, a->packed + piece * a->most, a->length[piece], at);
+    return qb__pwrite_all(a->fd, a->path, a->packed + piece * a->most, a->length[piece], place_of(a, piece));
+}
+
+static qb_status load_one(void *context, size_t piece, size_t worker) {
+    const alone *a = context;
+    (void)worker;
+    return qb__pread_all(a->fd, a->path, a->packed + piece * a->most, a->length[piece], place_of(a, piece));
 }
 
 /* Write the packed data into a plain file until it is on the disk: what the storage alone does. */
 static qb_status store_all(alone *a, size_t chunks, size_t threads) {
-    a->fd = open(a->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    a->fd = open(a->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (a->fd < 0) return qb__fail_errno(errno, "creating", a->path);
-    qb_status status = qb__share(threads, chunks, store_one, a);
-    if (status == QB_OK && fsync(a->fd) != 0) status = qb__fail_errno(errno, "writing", a->path);
-    close(a->fd);
-    unlink(a->path);
-    return status;
+    const qb_status status = qb__share(threads, chunks, store_one, a);
+    return status == QB_OK && fsync(a->fd) != 0 ? qb__fail_errno(errno, "writing", a->path) : status;
 }
 
-enum { PACK, UNPACK, STORE, TASKS, WALL = 0, CPU };
+enum { PACK, UNPACK, STORE, LOAD, TASKS, WALL = 0, CPU };
 
 /* Starts a measurement of wall and processor time, or ends it. */
 static void start(double seconds[2]) {
@@ -127,9 +135,14 @@ static qb_status time_once(alone *a, size_t chunks, size_t threads, double secon
     start(seconds[STORE]);
     QB__TRY(store_all(a, chunks, threads));
     stop(seconds[STORE]);
+    start(seconds[LOAD]);
+    QB__TRY(qb__share(threads, chunks, load_one, a));
+    stop(seconds[LOAD]);
     for (size_t i = 0; i < chunks; i++) packed += (double)a->length[i];
     *ratio = (double)(chunks * a->each) / packed;
 out:
+    if (a->fd >= 0) close(a->fd), unlink(a->path);
+    a->fd = -1;
     qb__free(a->packed);
     qb__free(a->out);
     a->packed = a->out = NULL;
@@ -155,7 +168,7 @@ static double packed_share(const packing *how, const qb_array *volume) {
 static qb_status time_alone(const packing *how, const char *path, const qb_array *volume, double seconds[TASKS][2],
                             double *ratio) {
     const size_t chunks = qb_array_count(volume) / how->numbers, threads = qb__share_threads();
-    alone a = {.how = how, .values = volume->data, .each = how->numbers * sizeof(float), .path = path};
+    alone a = {.how = how, .values = volume->data, .each = how->numbers * sizeof(float), .path = path, .fd = -1};
     qb_status status;
     a.most = qb__codec_most(how->codec, a.each);
     QB__TRY(qb__alloc(chunks, sizeof *a.length, &a.length));
@@ -166,6 +179,7 @@ static qb_status time_alone(const packing *how, const char *path, const qb_array
         seconds[PACK][clock] *= rest * packed_share(how, volume);
         seconds[STORE][clock] *= rest * packed_share(how, volume);
         seconds[UNPACK][clock] *= rest; /* reading takes the first level alone */
+        seconds[LOAD][clock] *= rest;
     }
 out:
     qb__free(a.length);
@@ -215,7 +229,7 @@ out:
 
 /* Of all rounds, each of writing and reading. */
 typedef struct rounds {
-    double files[2][ROUNDS], codec[2][ROUNDS], share[2][2][ROUNDS], slower[ROUNDS];
+    double files[2][ROUNDS], codec[2][ROUNDS], storage[2][ROUNDS], share[2][2][ROUNDS], slower[2][ROUNDS];
 } rounds;
 
 static qb_status time_rounds(const packing *how, const char *path, const qb_array *volume, rounds *all, double *ratio) {
@@ -227,10 +241,11 @@ static qb_status time_rounds(const packing *how, const char *path, const qb_arra
         for (int i = 0; i < 2 && status == QB_OK; i++) {
             all->codec[i][round] = codec[i][WALL];
             all->files[i][round] = files[i][WALL];
+            all->storage[i][round] = codec[STORE + i][WALL];
+            all->slower[i][round] = fmax(codec[i][WALL], codec[STORE + i][WALL]) / files[i][WALL];
             for (int clock = WALL; clock <= CPU; clock++)
                 all->share[i][clock][round] = codec[i][clock] / files[i][clock];
         }
-        all->slower[round] = fmax(codec[PACK][WALL], codec[STORE][WALL]) / files[PACK][WALL];
     }
     return status;
 }
@@ -238,10 +253,11 @@ static qb_status time_rounds(const packing *how, const char *path, const qb_arra
 static void name_of(const packing *how, char name[32]) { snprintf(name, 32, "%s_%s", how->container, how->compress); }
 
 static void add_row(cJSON *result, const packing *how, double gigabytes, rounds *all, double ratio) {
-    static const char *const names[2][4] = {{"write_gigabytes_per_second", "codec_packs_gigabytes_per_second",
-                                             "write_share_of_codec", "write_share_of_codec_cpu"},
-                                            {"read_gigabytes_per_second", "codec_unpacks_gigabytes_per_second",
-                                             "read_share_of_codec", "read_share_of_codec_cpu"}};
+    static const char *const names[2][6] = {
+        {"write_gigabytes_per_second", "codec_packs_gigabytes_per_second", "write_share_of_codec",
+         "write_share_of_codec_cpu", "storage_takes_gigabytes_per_second", "write_share_of_codec_or_disk"},
+        {"read_gigabytes_per_second", "codec_unpacks_gigabytes_per_second", "read_share_of_codec",
+         "read_share_of_codec_cpu", "storage_gives_gigabytes_per_second", "read_share_of_codec_or_disk"}};
     char name[32];
     name_of(how, name);
     cJSON *row = cJSON_AddObjectToObject(result, name);
@@ -250,8 +266,10 @@ static void add_row(cJSON *result, const packing *how, double gigabytes, rounds 
         cJSON_AddNumberToObject(row, names[i][1], gigabytes / qb__median(all->codec[i], ROUNDS));
         for (int clock = WALL; clock <= CPU; clock++)
             cJSON_AddNumberToObject(row, names[i][2 + clock], qb__median(all->share[i][clock], ROUNDS));
+        /* as numbers of the volume that their packed data stand for; then of the slower of both */
+        cJSON_AddNumberToObject(row, names[i][4], gigabytes / qb__median(all->storage[i], ROUNDS));
+        cJSON_AddNumberToObject(row, names[i][5], qb__median(all->slower[i], ROUNDS));
     }
-    cJSON_AddNumberToObject(row, "write_share_of_codec_or_disk", qb__median(all->slower, ROUNDS));
     cJSON_AddNumberToObject(row, "compression", ratio);
 }
 

@@ -215,6 +215,11 @@ static qb_status judge_beam(const qb_scan_info *info, const qb_center_options *o
     const qb_status status = qb__turns_fully(info->views, info->angles, &c->full, NULL);
     if (status != QB_OK) return status;
     const bool given = options->sod > 0 || options->sdd > 0;
+    if (!given && info->geometry_from)
+        return qb__fail(QB_BAD_INPUT,
+                        "%s states where the axis falls in each view, and this search knows only circles: reconstruct "
+                        "without --center, or give --sod and --sdd if it is a circle",
+                        info->geometry_from);
     c->sod = given ? options->sod : info->sod, c->sdd = given ? options->sdd : info->sdd;
     if (!given && info->beam != QB_BEAM_CONE) c->sod = c->sdd = 0;
     if (given && !(c->sod > 0 && c->sod < c->sdd))

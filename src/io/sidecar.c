@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -15,7 +18,7 @@
 #include "quickbeam/geometry.h"
 
 /* PATH.json: metadata that NPY and raw files cannot hold. */
-enum { SIDECAR_MOST = 64 << 20 };
+enum { SIDECAR_MOST = 64 << 20, HEX = 17 };
 static const double degree = 3.14159265358979323846 / 180.0;
 
 static void add_angles(cJSON *object, const qb_stack *stack) {
@@ -46,10 +49,29 @@ static void add_stack(cJSON *object, const qb_stack *stack) {
     add_angles(object, stack);
 }
 
-qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text) {
+/* Hash of the data file's size and of pieces of it, in hexadecimal; "" without xxhash, or if the file cannot be read.
+ * It ties the .json to its file: another one of the same shape has other numbers. */
+static void hash_pieces(int fd, char hex[HEX]) {
+    enum { PIECES = 33, PIECE = 4096 }; /* an odd number, so that one is in the middle */
+    char piece[PIECE];
+    struct stat about;
+    *hex = 0;
+    if (!qb__hash_known() || fd < 0 || fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return;
+    uint64_t hash = (uint64_t)about.st_size;
+    for (off_t i = 0; i < PIECES; i++) {
+        const off_t last = about.st_size > PIECE ? about.st_size - PIECE : 0;
+        const ssize_t got = pread(fd, piece, PIECE, last / (PIECES - 1) * i);
+        if (got < 0) return;
+        hash = qb__hash(piece, (size_t)got, hash);
+    }
+    snprintf(hex, HEX, "%016llx", (unsigned long long)hash);
+}
+
+static qb_status print_stack(const qb_writer *writer, const char *hash, const char *provenance, char **text) {
     *text = NULL;
     cJSON *object = cJSON_CreateObject();
     add_stack(object, &writer->stack);
+    if (*hash) cJSON_AddStringToObject(object, "data_hash", hash);
     cJSON *parsed = *provenance ? cJSON_Parse(provenance) : NULL;
     if (parsed)
         cJSON_AddItemToObject(object, "provenance", parsed);
@@ -64,12 +86,17 @@ qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char *
     return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the provenance, or it is no JSON object");
 }
 
+qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text) {
+    return print_stack(writer, "", provenance, text);
+}
+
 qb_status qb__write_sidecar(qb_writer *writer, const char *provenance) {
-    char name[4096], *text;
+    char name[4096], hash[HEX], *text;
     const char *fresh;
     if ((size_t)snprintf(name, sizeof name, "%s.json", writer->path) >= sizeof name)
         return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
-    qb_status status = qb__stack_json(writer, provenance, &text);
+    hash_pieces(writer->fd, hash);
+    qb_status status = print_stack(writer, hash, provenance, &text);
     if (status != QB_OK) return status;
     status = qb__publication_file(writer->set, name, &fresh);
     if (status == QB_OK) status = qb__write_fresh(fresh, name, text, strlen(text));
@@ -121,6 +148,15 @@ static void get_voxel(const cJSON *object, double voxel[3]) {
     }
 }
 
+static bool is_other_file(const char *path, const cJSON *object) {
+    const char *stated = cJSON_GetStringValue(cJSON_GetObjectItem(object, "data_hash"));
+    char hex[HEX] = "";
+    const int fd = stated ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    hash_pieces(fd, hex);
+    if (fd >= 0) close(fd);
+    return *hex && strcmp(hex, stated) != 0;
+}
+
 /* If the data file was replaced by another program, the .json of the old one stays next to it. */
 static qb_status check_same(const char *path, const cJSON *object, qb__source *source) {
     enum { COPIED = 60 }; /* seconds within which both files are copied */
@@ -144,10 +180,11 @@ static qb_status check_same(const char *path, const cJSON *object, qb__source *s
                         "%s.json describes %s numbers, and %s holds %s: remove the .json, and give --quantity", path,
                         dtype, path, qb_dtype_name(source->dtype));
     snprintf(name, sizeof name, "%s.json", path);
-    if (stat(path, &data) == 0 && stat(name, &sidecar) == 0 && data.st_mtime > sidecar.st_mtime + COPIED)
+    if (stat(path, &data) == 0 && stat(name, &sidecar) == 0 &&
+        (data.st_mtime > sidecar.st_mtime + COPIED || is_other_file(path, object)))
         snprintf(source->trouble, sizeof source->trouble,
-                 "the file was changed after its .json: check that the units and the quantity in the .json are still "
-                 "right" QB__CODE("older-json"));
+                 "the file was changed after its .json, or is another one: check that the units, the quantity and the "
+                 "angles in the .json are still right" QB__CODE("older-json"));
     return QB_OK;
 }
 

@@ -113,3 +113,8 @@ qb_status qb__json_parse(const char *text, cJSON **object) {
     return errno == ENOMEM ? qb__fail(QB_NO_MEMORY, "no memory for a JSON text of %zu bytes", strlen(text))
                            : qb__fail(QB_BAD_INPUT, "it is not complete JSON");
 }
+
+qb_status qb__provenance_parse(const char *text, cJSON **object) {
+    const qb_status status = qb__json_parse(text, object);
+    return status == QB_BAD_INPUT ? qb__fail(QB_BAD_INPUT, "its provenance is not valid JSON") : status;
+}

@@ -27,6 +27,9 @@ qb_status qb__text_write(qb__publication *set, const char *path, const qb__text 
  * a message; QB_NO_MEMORY. */
 qb_status qb__json_parse(const char *text, cJSON **object);
 
+/* The same for provenance; QB_BAD_INPUT has a message. */
+qb_status qb__provenance_parse(const char *text, cJSON **object);
+
 /* Convert UTF-16 with a byte order mark to text with one byte per character, "?" for characters beyond ASCII. The mark
  * of UTF-8 is removed. */
 void qb__text_narrow(qb__text *text);

@@ -2,6 +2,7 @@
 """Files that are longer or shorter than they say, and what else a file says of its own values: right, or refused."""
 import json
 import os
+import shutil
 import re
 
 import h5py
@@ -129,6 +130,18 @@ def test_a_json_that_is_older(lines, tmp_path):
     os.utime(tmp_path / "p.npy.json", (1e9, 1e9))
     told = qb_json("info", tmp_path / "p.npy")
     assert any("[older-json]" in p for p in told["problems"])
+
+
+@pytest.mark.parametrize("name", ["p.npy", "p.raw", "p.nrrd", "p.den", "p.mrc", "p.nii", "p.nii.gz", "p.vol"])
+def test_a_json_of_another_file(lines, tmp_path, name):
+    """Of the same shape and type, copied to the same name."""
+    scan = write_scan(tmp_path / "s.h5", lines, np.arange(VIEWS) * 15.0, quantity="line_integral")
+    other = write_scan(tmp_path / "t.h5", lines + 1, np.arange(VIEWS) * 15.0, quantity="line_integral")
+    qb("convert", scan, "-o", tmp_path / name)
+    assert "[older-json]" not in qb("info", tmp_path / name).stdout
+    qb("convert", other, "-o", tmp_path / f"other{name}")
+    shutil.copy(tmp_path / f"other{name}", tmp_path / name)
+    assert "is another one" in qb("info", tmp_path / name).stdout
 
 
 @pytest.mark.parametrize("kind", ["mha", "h5", "chunked"])

@@ -235,6 +235,20 @@ def test_the_default_entry(folder):
     right(folder, "n.nx", "--dataset", "/z_scan")
 
 
+def test_another_array_of_the_detector(folder):
+    """Its pixels are the scan's where it has the same rows and columns."""
+    with h5py.File(folder / "s.h5", "a") as f:
+        f["exchange/other"], f["exchange/part"] = COUNTS, COUNTS[:, :, 1:]
+    assert qb_json("info", "s.h5", "--dataset", "/exchange/other", cwd=folder)["pixel_size_mm"] == 1
+    assert "pixel_size_mm" not in qb_json("info", "s.h5", "--dataset", "/exchange/part", cwd=folder)
+    nxtomo(folder / "n.nx", [0] * VIEWS, COUNTS, angles=ANGLES)
+    with h5py.File(folder / "n.nx", "a") as f:
+        f["entry/instrument/detector/x_pixel_size"] = 0.002
+        f["entry/instrument/detector/x_pixel_size"].attrs["units"] = "m"
+        f["entry/instrument/detector/other"] = COUNTS
+    assert qb_json("info", "n.nx", "--dataset", "/entry/instrument/detector/other", cwd=folder)["pixel_size_mm"] == 2
+
+
 def test_the_default_signal(folder):
     with h5py.File(folder / "d.nxs", "w") as f:
         f["entry/raw"] = COUNTS * 0

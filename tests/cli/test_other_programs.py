@@ -189,6 +189,12 @@ def test_opaque_objects_are_no_dead_part(tmp_path):
     assert "dead-part" not in qb("info", path).stdout
 
 
+def test_air_without_noise_is_no_dead_part(tmp_path):
+    qb("simulate", "spheres", "-o", tmp_path / "s.h5", "--views", 60, "--detector", "96,16", "--pixel-size", 0.1, "--geometry", "cone", "--sod", 100, "--sdd", 200)
+    for part in ("0:30", "50:96"):
+        assert "dead-part" not in qb("info", tmp_path / "s.h5", "--crop", part).stdout
+
+
 def test_dense_objects_are_no_dead_part(tmp_path):
     """Half of a dense disc, at whose middle the detector ends: rays there let nothing through."""
     x = np.arange(96)

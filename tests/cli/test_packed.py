@@ -145,10 +145,11 @@ def test_bench_of_the_codec_alone(tmp_path, monkeypatch):
     found = qb_json("bench", "io", "--size", "128,128,16")
     rows = [found[f"{kind}_{codec}"] for kind in ("h5",) for codec in CODECS]
     assert all(row["compression"] > 1.5 for row in rows)
-    for what, codec in (("write", "packs"), ("read", "unpacks")):
+    for what, codec, storage in (("write", "packs", "takes"), ("read", "unpacks", "gives")):
         for row in rows:
             of_medians = row[f"{what}_gigabytes_per_second"] / row[f"codec_{codec}_gigabytes_per_second"]
             assert of_medians / 4 < row[f"{what}_share_of_codec"] < of_medians * 4  # the median of the ratios
+            assert row[f"{what}_share_of_codec_or_disk"] >= row[f"{what}_share_of_codec"] and row[f"storage_{storage}_gigabytes_per_second"] > 0
     assert os.listdir(tmp_path) == []
 
 

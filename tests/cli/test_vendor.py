@@ -159,6 +159,18 @@ def test_one_argument(scanner):
     assert np.linalg.norm(v - w) < 2e-3 * np.linalg.norm(w)
 
 
+def test_a_folder_with_its_settings(tmp_path):
+    """The only settings file in a folder is read, unless angles are given; of two, none is chosen."""
+    put_images(tmp_path, "bone_", 65535)
+    (tmp_path / "bone.log").write_text(skyscan())
+    assert qb_json("info", ".", cwd=tmp_path)["sod_mm"] == SOD and "sod_mm" not in qb_json("info", ".", "--angles", "0:360", cwd=tmp_path)
+    qb("fdk", ".", "--like", "truth.npy", "-o", "v.npy", cwd=tmp_path)
+    qb("fdk", "bone.log", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
+    assert (np.load(tmp_path / "v.npy") == np.load(tmp_path / "w.npy")).all()
+    (tmp_path / "other.log").write_text(skyscan())
+    assert "no angles" in " ".join(qb_json("info", ".", cwd=tmp_path)["problems"])
+
+
 def test_info_names_the_scanner(scanner):
     folder, settings, *_ = scanner
     told = qb_json("info", settings, cwd=folder)

@@ -48,7 +48,8 @@ static void print_made(const cJSON *made) {
     }
 }
 
-static void print_volume(const char *path, const qb_array_info *v, const cJSON *made) {
+/* why: what is wrong with the provenance; "": nothing. */
+static void print_volume(const char *path, const qb_array_info *v, const cJSON *made, const char *why) {
     const size_t *n = v->shape;
     double bytes = (double)n[0] * (double)n[1] * (double)n[2] * (double)qb_dtype_size(v->dtype);
     printf("%s\n  format      %s, %s\n", path, v->format, qb_dtype_name(v->dtype));
@@ -65,6 +66,8 @@ static void print_volume(const char *path, const qb_array_info *v, const cJSON *
         printf("  voxel       of no known size\n");
     if (made)
         print_made(made);
+    else if (*why)
+        printf("  problem     %s [metadata-unusable]\n", why);
     else
         printf("  the file does not say how it was made\n");
 }
@@ -94,20 +97,23 @@ static cJSON *volume_json(const char *path, const qb_array_info *v) {
 qb_status info_volume(cli *c) {
     const char *path = c->argument[0];
     qb_array_info volume = {.struct_size = sizeof volume};
-    char *json = NULL;
+    char *json = NULL, why[512] = "";
     qb_status status = qb_array_describe(path, c->options.scan.dataset, &volume);
-    if (status == QB_OK) status = qb_provenance_load(path, &json);
     if (status != QB_OK) return status;
+    status = qb_provenance_load(path, &json);
+    if (status == QB_BAD_INPUT) snprintf(why, sizeof why, "%s", qb_detail());
+    if (status != QB_OK && !*why) return status;
     cJSON *made = json ? cJSON_Parse(json) : NULL;
     qb_text_free(json);
     if (c->options.run.json) {
         cJSON *root = volume_json(path, &volume);
         if (made) cJSON_AddItemToObject(root, "provenance", made);
+        if (*why) cJSON_AddStringToObject(root, "provenance_problem", why);
         char *text = cJSON_Print(root);
         cJSON_Delete(root);
         return give_result(c, text);
     }
-    print_volume(path, &volume, made);
+    print_volume(path, &volume, made, why);
     cJSON_Delete(made);
     return QB_OK;
 }

@@ -74,5 +74,5 @@ qb_status qb__geometry_kept(const char *path, qb_geometry *geometry, qb__kept_ci
     circle->angles_follow = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(provenance, follow_key));
     if (object) status = qb__geometry_of_json(object, geometry);
     cJSON_Delete(provenance);
-    return object || status == QB_NO_MEMORY ? status : QB_OK;
+    return status;
 }

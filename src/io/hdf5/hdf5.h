@@ -144,6 +144,8 @@ qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan
  * unit. */
 void qb__h5_beam(hid_t file, const char *name, const char *const *energies, const char *const *distances,
                  qb__scan_parts *parts);
+/* Pixels and beam of a DataExchange file. */
+void qb__exchange_detector(hid_t file, const char *name, qb__scan_parts *parts);
 /* Pixels, distances, axis and mirrored images of an NXtomo entry, whose frames are then mirrored when they are read;
  * only the mirrored images. */
 qb_status qb__nxtomo_detector(hid_t file, const char *name, const char *entry, const char *group,

@@ -135,8 +135,7 @@ static qb_status open_fields(hid_t file, const char *name, const char *group, co
     return QB_OK;
 }
 
-qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, const qb_scan_options *options,
-                            qb__scan_parts *parts) {
+void qb__exchange_detector(hid_t file, const char *name, qb__scan_parts *parts) {
     static const char *const pixels[] = {"/measurement/instrument/detector/actual_pixel_size_x",
                                          "/measurement/instrument/detector/pixel_size_x", NULL};
     static const char *const high[] = {"/measurement/instrument/detector/actual_pixel_size_y",
@@ -146,6 +145,12 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     static const char *const distances[] = {"/measurement/instrument/detector/distance",
                                             "/measurement/instrument/detector_motor_stack/setup/camera_distance",
                                             "/measurement/instrument/camera_motor_stack/setup/camera_distance", NULL};
+    qb__h5_pixels(file, name, pixels, high, parts);
+    qb__h5_beam(file, name, energies, distances, parts);
+}
+
+qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, const qb_scan_options *options,
+                            qb__scan_parts *parts) {
     char path[600], units[32];
     snprintf(path, sizeof path, "%s/data", group);
     qb_status status = qb__h5_source(file, name, path, &parts->data.source);
@@ -163,8 +168,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, sinogram, parts, &parts->darks);
     if (status != QB_OK) return status;
     read_flat_views(file, name, group, parts);
-    qb__h5_pixels(file, name, pixels, high, parts);
-    qb__h5_beam(file, name, energies, distances, parts);
+    qb__exchange_detector(file, name, parts);
     qb__h5_number(file, path, "rotation_axis_column", &parts->center);
     parts->center_holds = true;
     snprintf(path, sizeof path, "%s/theta", group);

@@ -90,6 +90,32 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
     return status;
 }
 
+/* True if the images of `parts` have as many rows and columns as those of an array. */
+static bool has_size_of(hid_t file, const char *path, const qb__scan_parts *parts) {
+    const size_t *own = parts->data.source->shape;
+    size_t shape[3];
+    int rank;
+    return qb__h5_shape(file, path, &rank, shape) && rank == 3 && shape[1] == own[1] && shape[2] == own[2];
+}
+
+/* Another array than the scan's, by --dataset: its images are of the scan's detector if they have the same size. */
+static qb_status take_detector(hid_t file, const char *name, const char *path, const qb__h5_map *map,
+                               qb__scan_parts *parts) {
+    char group[600], data[700];
+    if (parts->pixel_size > 0 || parts->data.source->voxel[0] > 0) return QB_OK;
+    for (size_t i = 0; i < map->entries.count; i++) {
+        const char *entry = map->entries.text[i];
+        const size_t n = strlen(entry);
+        if (strncmp(path, entry, n) != 0 || path[n] != '/') continue;
+        snprintf(group, sizeof group, "%.*s", (int)(strrchr(path, '/') - path), path);
+        snprintf(data, sizeof data, "%.600s/instrument/detector/data", entry);
+        return has_size_of(file, data, parts) ? qb__nxtomo_detector(file, name, entry, group, parts) : QB_OK;
+    }
+    snprintf(data, sizeof data, "%.600s/data", map->exchanges.count ? map->exchanges.text[0] : "");
+    if (map->exchanges.count && has_size_of(file, data, parts)) qb__exchange_detector(file, name, parts);
+    return QB_OK;
+}
+
 /* --dataset GROUP/data or GROUP: the group decides the layout. */
 static qb_status named_scan(hid_t file, const char *name, const qb_scan_options *options, const qb__h5_map *map,
                             qb__scan_parts *parts) {
@@ -104,8 +130,10 @@ static qb_status named_scan(hid_t file, const char *name, const qb_scan_options 
     while (n > 1 && group[n - 1] == '/') group[--n] = 0;
     if (!is_group(file, group)) {
         char *slash = strrchr(group, '/');
-        if (!slash || slash == group || strcmp(slash, "/data") != 0)
-            return plain_array(file, name, dataset, map, options->as, parts);
+        if (!slash || slash == group || strcmp(slash, "/data") != 0) {
+            const qb_status status = plain_array(file, name, dataset, map, options->as, parts);
+            return status == QB_OK ? take_detector(file, name, dataset, map, parts) : status;
+        }
         *slash = 0;
     }
     qb_status status = qb__nxtomo_scan(file, name, group, map, parts);
@@ -258,8 +286,7 @@ qb_status qb__hdf5_provenance(const char *path, cJSON **object) {
     }
     status = qb__h5_judge(status, path);
     qb__h5_leave();
-    if (status == QB_OK && found) status = qb__json_parse(text, object);
-    if (found && status == QB_BAD_INPUT) status = QB_OK; /* the message belongs to another attempt */
+    if (status == QB_OK && found) status = qb__provenance_parse(text, object);
     qb__free(text);
     return status;
 }

@@ -37,7 +37,8 @@ typedef struct header {
     qb_beam beam;
     double slope, intercept; /* a value is slope * stored + intercept */
     bool skip_back, skips, typed, shaped, packed;
-    bool asked, failed;  /* asked: the caller wants the provenance; failed: memory ran out */
+    bool asked;          /* the caller wants the provenance */
+    qb_status failed;    /* why there is none */
     const char *refused; /* reason why the file cannot be read; NULL: none */
 } header;
 
@@ -104,7 +105,7 @@ static void set_beam(header *h, const char *value) { h->beam = qb__beam_named(va
 static void set_units(header *h, const char *value) { snprintf(h->units, sizeof h->units, "%.23s", value); }
 
 static void set_provenance(header *h, const char *value) {
-    if (h->asked && !h->provenance) h->failed = qb__json_parse(value, &h->provenance) == QB_NO_MEMORY;
+    if (h->asked && !h->provenance && *value == '{') h->failed = qb__provenance_parse(value, &h->provenance);
 }
 
 static void set_file(header *h, const char *value) { snprintf(h->file, sizeof h->file, "%.511s", value); }
@@ -247,7 +248,7 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
 qb_status qb__mha_provenance(const char *path, cJSON **object) {
     header h = {.path = path, .asked = true};
     qb_status status = read_header(&h);
-    if (status == QB_OK && h.failed) status = qb__fail(QB_NO_MEMORY, "%s: no memory for its provenance", path);
+    if (status == QB_OK) status = h.failed;
     *object = h.provenance;
     if (status == QB_OK) return h.provenance ? QB_OK : qb__sidecar_provenance(path, object);
     cJSON_Delete(h.provenance);

@@ -57,3 +57,7 @@ bool qb__settings_near(const char *path, char *found, size_t size) {
     qb__free(folder);
     return count == 1;
 }
+
+bool qb__settings_in(const char *folder, char *found, size_t size) {
+    return qb__is_folder(folder) && look_in(folder, found, size) == 1;
+}

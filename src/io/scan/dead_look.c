@@ -40,7 +40,9 @@ typedef struct dead_look {
     unsigned char *lit;   /* [rows][columns]: number of views with beam */
     float *sum;           /* [rows][columns]: sum of transmissions */
     size_t count;
-    size_t room; /* rows of a block at most */
+    size_t room;    /* rows of a block at most */
+    float quiet_at; /* transmission for which `quiet` was found; NAN: none */
+    bool quiet;
 } dead_look;
 
 static bool has_flat(const dead_look *l, size_t pixel) {
@@ -135,8 +137,24 @@ static bool is_cut(const dead_look *l, size_t row, size_t start, size_t end, siz
            fabsf(line[2] - line[1]) < 0.25f * line[0];
 }
 
+/* True if pixels whose values change have exactly this transmission in the first view, too: then it is air without
+ * noise. With noise hardly any of those close to it have. */
+static bool is_quiet(dead_look *l, float value) {
+    const float NEAR = 0.02f, EXACT = 1e-6f;
+    const size_t pixels = l->rows * l->scan->info.columns;
+    size_t near = 0, exact = 0;
+    if (value == l->quiet_at) return l->quiet;
+    for (size_t i = 0; i < pixels; i++) {
+        if (l->state[i] & SAME) continue;
+        const float apart = fabsf(transmission(l, l->first, i) - value);
+        near += apart < NEAR, exact += apart < EXACT;
+    }
+    l->quiet_at = value;
+    return l->quiet = 2 * exact > near;
+}
+
 /* Kind of the pixels [start, end) of a row after so many views; views 0: judged by a rough check. */
-static kind kind_of(const dead_look *l, size_t row, size_t start, size_t end, size_t views) {
+static kind kind_of(dead_look *l, size_t row, size_t start, size_t end, size_t views) {
     const double LEFT = 0.003; /* share of the beam that is left; dense objects transmit more */
     const size_t columns = l->scan->info.columns, at = row * columns;
     const bool same = l->state[at + start] & SAME, dark = l->state[at + start] & DARK;
@@ -147,7 +165,9 @@ static kind kind_of(const dead_look *l, size_t row, size_t start, size_t end, si
     if (alive < NARROW || (views && !same && fabs(sum) > LEFT * (double)views * (double)alive)) return NOTHING;
     if (!dark && left != right && is_at_both_ends(l, row)) return NOTHING;
     if (same && is_air_of_transmissions(l, at + start)) return NOTHING; /* the quantity is judged later */
-    if (same && !is_off(l, at + start)) return is_cut(l, row, start, end, views) ? PART_OF_ROW : NOTHING;
+    if (same && !is_off(l, at + start))
+        return is_cut(l, row, start, end, views) && !is_quiet(l, transmission(l, l->first, at + start)) ? PART_OF_ROW
+                                                                                                        : NOTHING;
     if (left && right) return PART_OF_ROW;
     if (dark && l->scan->info.quantity == QB_TRANSMISSION && l->state[at] & l->state[at + columns - 1] & DARK)
         return NOTHING; /* line integrals that are stated to be transmissions */
@@ -209,6 +229,7 @@ static qb_status look_at_block(dead_look *l) {
             QB__TRY(read_view(l, v, l->raw));
             add_view(l, pass > 0 || v == 0);
         }
+        l->quiet_at = NAN;
         const size_t found = find(l, pass ? VIEWS : 0);
         if (!found) break;
         if (!pass) continue;

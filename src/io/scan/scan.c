@@ -491,11 +491,17 @@ qb_status qb__scan_name(qb_scan *scan, const char *path) {
 
 static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_options *options, const qb_env *env) {
     struct stat what;
+    char settings[4096];
     const size_t failed = qb__allocations_failed();
     qb_status status = QB_OK;
     if (stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode))
         return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
     scan->parts.center = NAN;
+    if (!options->angles && !options->angles_from_names && !options->shape &&
+        qb__settings_in(path, settings, sizeof settings)) {
+        qb__info(env, "%s: the settings %s are read, the only ones of a scanner there", path, settings);
+        path = settings;
+    }
     QB__TRY(qb__scan_name(scan, path));
     QB__TRY(qb__scan_open_parts(path, options, &scan->parts));
     qb__frames *const frames[] = {&scan->parts.data, &scan->parts.flats, &scan->parts.darks};

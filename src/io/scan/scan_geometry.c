@@ -2,6 +2,7 @@
 /* Makes the geometry of a scan, and checks that both agree. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -49,13 +50,18 @@ static qb_status compare_angles(const qb_scan_info *scan, const char *path, cons
     double most = apart(views, scan->angles, radians, 1, &at);
     double mirrored = apart(views, scan->angles, radians, -1, &other);
     if (mirrored < most) most = mirrored, at = other;
-    if (most > 0.5 * step)
+    if (most > 0.5 * step && strncmp(scan->angles_from, "--angles", 8) == 0)
+        status = qb__fail(QB_BAD_ARGUMENT,
+                          "--angles and the geometry of %s differ by up to %.4g degrees (view %zu; a step is %.4g): "
+                          "leave --angles out, or give --sod and --sdd if it is a circle",
+                          path, most * degrees, at, step * degrees);
+    else if (most > 0.5 * step)
         qb__warn(env,
                  "the angles of %s (%s) and of %s differ by up to %.4g degrees (view %zu; a step is %.4g): %s is "
                  "used" QB__CODE("two-angles"),
                  scan->path, scan->angles_from, path, most * degrees, at, step * degrees, path);
     qb__free(radians);
-    return QB_OK;
+    return status;
 }
 
 /* Select the scan's views from those of a geometry of all stored views. */

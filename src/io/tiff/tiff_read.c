@@ -294,11 +294,11 @@ out:
 static qb_status parse_start(const char *text, cJSON **object) {
     const size_t n = strcspn(text, "<");
     char *json;
-    if (!text[n]) return qb__json_parse(text, object);
+    if (!text[n]) return qb__provenance_parse(text, object);
     qb_status status = qb__alloc(n + 1, 1, &json);
     if (status != QB_OK) return status;
     memcpy(json, text, n);
-    status = qb__json_parse(json, object);
+    status = qb__provenance_parse(json, object);
     qb__free(json);
     return status;
 }
@@ -315,7 +315,6 @@ qb_status qb__tiff_provenance(const char *path, cJSON **found) {
     if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &whole) && whole && (text = qb__tiff_ours(whole)) &&
         (text = strchr(text, '{')))
         status = parse_start(text, &object);
-    if (status == QB_BAD_INPUT && handle) status = QB_OK; /* the text only begins like ours */
     if (object) *found = cJSON_DetachItemFromObject(object, "provenance");
     cJSON_Delete(object);
     if (handle) TIFFClose(handle);

@@ -206,8 +206,7 @@ qb_status qb__dicom_note(const char *path, cJSON **note) {
     if (status == QB_OK && find(&tail, true, 0, (uint32_t)QB__DICOM_OWN, &own) && own.bytes >= 9 &&
         memcmp(tail.data + own.at, "quickbeam", 9) == 0 && find(&tail, true, 0, (uint32_t)QB__DICOM_NOTE, &text)) {
         tail.data[text.at + text.bytes] = 0;
-        if (qb__json_parse((char *)tail.data + text.at, note) == QB_NO_MEMORY)
-            status = qb__fail(QB_NO_MEMORY, "%s: no memory for its provenance", path);
+        status = qb__provenance_parse((char *)tail.data + text.at, note);
     }
     qb__dicom_close(&tail);
     return status;

@@ -205,6 +205,10 @@ static qb_status open_input(conversion *c, const char *dataset, const qb_env *en
     qb_status status = qb__source_open(c->path, dataset, &c->source);
     qb__inputs_end(&c->inputs);
     if (status == QB_OK) status = qb_provenance_load(c->path, &c->before);
+    if (status == QB_BAD_INPUT && c->source) {
+        qb__warn(env, "%s: %s: it is left out" QB__CODE("metadata-unusable"), c->path, qb_detail());
+        status = QB_OK;
+    }
     if (status != QB_OK) return status;
     if (*c->source->trouble) qb__warn(env, "%s: %s", c->path, c->source->trouble);
     qb__source_limit(c->source, env);

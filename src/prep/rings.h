@@ -37,6 +37,7 @@ enum {
 enum {
     QB__RINGS_BLOCKS = 16 /* largest number of groups of views */,
     QB__RINGS_WINDOWS = 15 /* largest number of overlapping windows */,
+    QB__RINGS_SUMS = 64 /* largest number of sums of neighbouring views for qb__rings_dense() */,
     QB__RINGS_FEW = 128 /* columns: in fewer, edges that stand still look more like stripes */
 };
 
@@ -63,9 +64,12 @@ typedef struct qb__rings_row {
     float *change;                        /* [columns] mean difference between a view of the scan and the next one */
     double *means;                        /* [blocks][columns] means of consecutive views */
     double *window;                       /* [windows][columns] weighted means of overlapping windows of views */
+    double *structure;                    /* [columns] sums of the sizes of second differences over the views */
     double *measured[QB__RINGS_MEASURES]; /* [columns] measures in the windows, and their standard errors */
     double *work;                         /* qb__rings_work() numbers */
-    double *spare;                        /* [blocks][columns] */
+    double *known;                        /* [columns][3] distances; rings_confirm.c */
+    double *spare;                        /* [blocks][qb__rings_apart(columns)] */
+    float *sums;                          /* [QB__RINGS_SUMS][columns] of the views v / qb__rings_summed(views) */
     float *ranks;                         /* qb__rings_ranks_floats() numbers */
     double *stripe;                       /* [columns] found so far: to be subtracted from line integrals */
     bool *lost;                           /* [columns] has no usable value */
@@ -77,10 +81,12 @@ typedef struct qb__rings_row {
     unsigned kinds;
 } qb__rings_row;
 size_t qb__rings_work(size_t columns);
+/* Numbers from one line to the next where a line has QB__RING_ENDS numbers before and after it. */
+size_t qb__rings_apart(size_t columns);
 
 /* Sets lost[] if a column does not change with the views, or changes much more than the columns on both sides. */
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row);
-/* Fills means[] from lines[]. */
+/* Fills means[] from lines[]; so does qb__rings_windows(). */
 void qb__rings_block_means(qb__rings_row *row);
 /* Finds the courses of stripes that change over the views and subtracts them from lines[]; means[] follows. False: there
  * are none. */
@@ -89,18 +95,29 @@ bool qb__rings_courses(const qb__rings_how *how, qb__rings_row *row);
 void qb__rings_partial(const qb__rings_how *how, qb__rings_row *row);
 /* Standard deviation, over the views, of column c minus the line between its good neighbours. */
 double qb__rings_distance(const qb__rings_row *row, size_t c);
+/* distance[c] of all columns with of[c] != 0. */
+void qb__rings_distances(qb__rings_row *row, const double *of, double *distance);
 /* A lost column is farther from its neighbours than others are by more than this factor. */
 #define QB__RINGS_APART 1.5
-/* True if column c is farther from its good neighbours than these are from theirs by more than the factor `times`; else
- * clears lost[]. */
-bool qb__rings_is_apart(const qb__rings_row *row, double times, size_t c);
+/* True if column c, at the distance `own`, is farther from its good neighbours than these are from theirs by more than
+ * the factor `times`. */
+bool qb__rings_is_apart(const qb__rings_row *row, double times, size_t c, double own);
+/* Clears lost[] where that is false. */
 void qb__rings_confirm(double times, qb__rings_row *row);
-/* Fills window[] and measured[]. */
+/* Fills window[], measured[] and sums[]. */
 void qb__rings_windows(qb__rings_row *row);
+/* Interpolates the lost columns of lines[], and corrects what qb__rings_windows() has filled. */
+void qb__rings_windows_bridge(qb__rings_row *row);
 /* The column of n columns that is used for column `at`, mirrored at the ends. */
 size_t qb__rings_mirrored(ptrdiff_t at, size_t n);
 /* in[c - 1] - 2 in[c] + in[c + 1], mirrored at the ends. */
-double qb__rings_kink(const double *in, size_t columns, size_t c);
+static inline double qb__rings_kink(const double *in, size_t columns, size_t c) {
+    return in[c > 0 ? c - 1 : 1] - 2 * in[c] + in[c + 1 < columns ? c + 1 : columns - 2];
+}
+/* The same of all columns. */
+void qb__rings_kinks(const double *in, size_t columns, double *out);
+/* Writes the QB__RING_ENDS numbers before and after a line: its columns, mirrored. */
+void qb__rings_mirror(double *line, size_t columns);
 /* out[c] = median of in[c - 4 .. c + 4], mirrored at the ends; of all columns, or first <= c < end. */
 void qb__rings_ground(const double *in, size_t columns, double *out);
 void qb__rings_ground_of(const double *in, size_t columns, size_t first, size_t end, double *out);
@@ -123,6 +140,8 @@ void qb__rings_raven(double small, const double *p, size_t columns, double *q, d
 void qb__rings_double_flat(double small, const double *p, size_t columns, double *q, double *scratch);
 void qb__rings_fit(double small, const double *p, size_t columns, double *q, double *scratch);
 size_t qb__rings_ranks_floats(size_t columns);
+/* Number of averaged views that are added up for qb__rings_dense(). */
+size_t qb__rings_summed(size_t views);
 
 /* Buffers for rows of a scan; one for each thread. */
 qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row);

@@ -245,6 +245,7 @@ bool qb__rings_courses(const qb__rings_how *how, qb__rings_row *row) {
     row->courses = 0, row->squares = row->largest = 0;
     if (!(how->parts & QB__RINGS_COURSES) || (how->parts & kept) || row->views < VIEWS || n < 2 * (FAR + EDGE))
         return false;
+    qb__rings_block_means(row);
     for (int i = 0; i < SWEEPS && row->courses < qb__courses_room(n) && look(&s); i++) {
         for (size_t c = EDGE; c < n - EDGE && row->courses < qb__courses_room(n); c++) {
             bool highest = s.is_stripe[c];

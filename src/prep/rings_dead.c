@@ -6,16 +6,17 @@
 #include <math.h>
 
 #include "base/sort.h"
+#include "cpu/rows/ring_loops.h"
 #include "prep/rings.h"
 
 enum { COMPARED = 9 }; /* columns on each side */
 
 /* The median of the existing columns first, first + step, ... */
-static double median_of_neighbours(const float *from, size_t columns, size_t first, size_t step, bool leftwards) {
+static double median_of_neighbours(const double *from, size_t columns, size_t first, size_t step, bool leftwards) {
     double picked[COMPARED];
     size_t count = 0;
     for (size_t at = first; at < columns && count < COMPARED; at = leftwards ? at - step : at + step)
-        picked[count++] = (double)from[at]; /* left of column 0 `at` wraps to a large number */
+        picked[count++] = from[at]; /* left of column 0 `at` wraps to a large number */
     return qb__middle(picked, count);
 }
 
@@ -50,11 +51,15 @@ static bool is_alike(const qb__rings_row *row, size_t c) {
 }
 
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row) {
-    const size_t n = row->columns, step = (how->large / 2 + COMPARED - 1) / COMPARED;
+    const size_t n = row->columns, step = (how->large / 2 + COMPARED - 1) / COMPARED, reach = (COMPARED - 1) * step;
+    double *change = row->work, *middles = row->spare; /* median of column c, c + step, ... */
+    const size_t whole = n > reach ? n - reach : 0;    /* columns for which all of these exist */
+    for (size_t c = 0; c < n; c++) change[c] = (double)row->change[c];
+    qb__ring_loops_here()->median9(change, step, whole, middles);
     for (size_t c = 2; c + 2 < n; c++) {
-        const double left = median_of_neighbours(row->change, n, c - 1, step, true),
-                     right = median_of_neighbours(row->change, n, c + 1, step, false);
-        const double own = (double)row->change[c];
+        const double left = c > reach ? middles[c - 1 - reach] : median_of_neighbours(change, n, c - 1, step, true),
+                     right = c + 1 < whole ? middles[c + 1] : median_of_neighbours(change, n, c + 1, step, false);
+        const double own = change[c];
         const bool jumps = own > how->snr * fmax(left, right) && is_rough(row, c) &&
                            !((how->parts & QB__RINGS_MOVES) && is_alike(row, c));
         row->lost[c] = jumps || own * how->snr < fmin(left, right);

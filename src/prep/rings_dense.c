@@ -19,16 +19,16 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
-#include "cpu/features.h"
-#include "cpu/rows/sort_lanes.h"
+#include "cpu/rows/ring_loops.h"
 #include "prep/rings.h"
 
 enum {
-    VIEWS = 64, /* means of neighbouring views, at most: as good as all views, and sorted far faster */
-    RANKS = 32, /* number of ranks of a sorted column; each is a mean of neighbours */
-    GROUPS = 8, /* groups of ranks, for the standard error */
-    LANES = QB__SORT_LANES,
-    LEVELS = 5, /* levels of the wavelet transform, at most */
+    VIEWS = QB__RINGS_SUMS, /* means of neighbouring views: as good as all views, and sorted far faster */
+    RANKS = 32,             /* number of ranks of a sorted column; each is a mean of neighbours */
+    GROUPS = 8,             /* groups of ranks, for the standard error */
+    LANES = QB__RING_LANES,
+    USUAL_HALF = 7, /* half of the default window */
+    LEVELS = 5,     /* levels of the wavelet transform, at most */
     REACH = 3 << (LEVELS - 1),
     MOST_SMALL = 301 /* columns of a window, see rings_options.c */
 };
@@ -47,20 +47,16 @@ typedef struct lines {
 } lines;
 
 size_t qb__rings_ranks_floats(size_t columns) {
-    return (VIEWS + RANKS) * columns + qb__larger(LANES * VIEWS, 3 * (columns + 2 * REACH) + LANES * (MOST_SMALL + 1));
+    return RANKS * columns + qb__larger(LANES * VIEWS, 3 * (columns + 2 * REACH) + LANES * (MOST_SMALL + 1));
 }
 
 /* The row's views without the stripes found so far. */
-static lines average(const qb__rings_row *row, float *to) {
-    const size_t n = row->columns, group = qb__ceil_div(row->views, VIEWS);
-    const lines l = {qb__ceil_div(row->views, group), n, to};
+static lines average(const qb__rings_row *row) {
+    const size_t n = row->columns, group = qb__rings_summed(row->views);
+    const lines l = {qb__ceil_div(row->views, group), n, row->sums};
     for (size_t v = 0; v < l.views; v++) {
-        const size_t first = v * group, end = qb__smaller(row->views, first + group);
-        const float part = 1 / (float)(end - first);
-        float *mean = to + v * n;
-        memcpy(mean, row->lines + first * n, n * sizeof *mean);
-        for (size_t k = first + 1; k < end; k++)
-            for (size_t c = 0; c < n; c++) mean[c] += row->lines[k * n + c];
+        const float part = 1 / (float)(qb__smaller(row->views, (v + 1) * group) - v * group);
+        float *mean = l.at + v * n;
         for (size_t c = 0; c < n; c++) mean[c] = mean[c] * part - (float)row->stripe[c];
     }
     return l;
@@ -75,7 +71,7 @@ static void sort_columns(const lines *in, size_t c0, float (*sorted)[LANES]) {
         const float *line = in->at + v * in->n + c0;
         for (size_t l = 0; l < LANES; l++) sorted[v][l] = line[l < many ? l : many - 1];
     }
-    qb__sort_lanes_choose(qb__cpu_features())->floats(sorted, in->views);
+    qb__ring_loops_here()->sort(sorted, in->views);
 }
 
 /* ranks[q][column] of columns c0.. */
@@ -101,18 +97,20 @@ static float median_at(const float *line, size_t n, size_t half, size_t c, float
 
 /* line minus its median over half columns on either side that exist. */
 static void less_median(size_t n, size_t half, float *line, float *scratch) {
-    const qb__sort_lanes *sort = qb__sort_lanes_choose(qb__cpu_features());
+    const qb__ring_loops *loops = qb__ring_loops_here();
     float *old = scratch, (*window)[LANES] = (float(*)[LANES])(scratch + n);
     size_t c = 0;
     memcpy(old, line, n * sizeof *line);
+    if (half == USUAL_HALF) loops->less_median15(old, n - 2 * half, line + half);
     while (c < n) {
+        if (half == USUAL_HALF && c == half) c = n - half;
         if (c < half || c + half + LANES > n) {
             line[c] = old[c] - median_at(old, n, half, c, window[0]);
             c++;
             continue;
         }
         for (size_t i = 0; i <= 2 * half; i++) memcpy(window[i], old + c + i - half, sizeof window[i]);
-        sort->floats(window, 2 * half + 1);
+        loops->sort(window, 2 * half + 1);
         for (int l = 0; l < LANES; l++) line[c + (size_t)l] = old[c + (size_t)l] - window[half][l];
         c += LANES;
     }
@@ -134,19 +132,22 @@ static double unlike(const qb__rings_row *row, const double *found, double *squa
 
 /* The part of the sorted columns' result that structure does not explain, 0 to 1. found[column]: their mean. */
 static double trust(const qb__rings_row *row, const float *ranks, double *found, double *squares, double *errors) {
-    const size_t n = row->columns;
-    for (size_t c = 0; c < n; c++) {
-        double sum = 0, square = 0;
-        for (size_t g = 0; g < GROUPS; g++) {
-            double mean = 0;
-            for (size_t q = 0; q < RANKS / GROUPS; q++) mean += (double)ranks[(g * (RANKS / GROUPS) + q) * n + c];
-            mean /= RANKS / GROUPS;
-            sum += mean;
-            square += mean * mean;
+    const size_t n = row->columns, each = RANKS / GROUPS;
+    memset(found, 0, n * sizeof *found);
+    memset(squares, 0, n * sizeof *squares);
+    for (size_t g = 0; g < GROUPS; g++) {
+        double *mean = errors;
+        memset(mean, 0, n * sizeof *mean);
+        for (size_t q = g * each; q < (g + 1) * each; q++) qb__ring_loops_here()->add(ranks + q * n, n, mean);
+        for (size_t c = 0; c < n; c++) {
+            mean[c] /= (double)each;
+            found[c] += mean[c], squares[c] += mean[c] * mean[c];
         }
-        found[c] = sum / GROUPS;
+    }
+    for (size_t c = 0; c < n; c++) {
+        errors[c] = fmax(0, squares[c] - found[c] * found[c] / GROUPS) / (GROUPS * (GROUPS - 1));
+        found[c] /= GROUPS;
         squares[c] = found[c] * found[c];
-        errors[c] = fmax(0, square - sum * sum / GROUPS) / (GROUPS * (GROUPS - 1));
     }
     const double shown = qb__middle(squares, n), error = qb__middle(errors, n);
     const double explained = n < QB__RINGS_FEW ? EXPLAINED_FEW : EXPLAINED; /* medians of few columns vary */
@@ -197,10 +198,10 @@ static void medians_of_details(const lines *in, float *scratch, double *found) {
 
 void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
-    float *ranks = row->ranks, *scratch = ranks + (VIEWS + RANKS) * n;
+    float *ranks = row->ranks, *scratch = ranks + RANKS * n;
     double *found = row->work, *squares = found + n, *errors = squares + n;
     if (row->views < RANKS || n < how->small) return;
-    const lines in = average(row, ranks + RANKS * n);
+    const lines in = average(row);
     for (size_t c = 0; c < n; c += LANES) make_ranks(&in, c, ranks, (float(*)[LANES])scratch);
     for (size_t q = 0; q < RANKS; q++) less_median(n, how->small / 2, ranks + q * n, scratch);
     const double part = trust(row, ranks, found, squares, errors);

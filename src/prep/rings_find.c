@@ -25,9 +25,12 @@ qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row)
     QB__TRY(qb__alloc(columns, sizeof *row->change, &row->change));
     QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->means, &row->means));
     QB__TRY(qb__alloc(qb__larger(row->windows, 1) * columns, sizeof *row->window, &row->window));
+    QB__TRY(qb__alloc(columns, sizeof *row->structure, &row->structure));
+    QB__TRY(qb__alloc(3 * columns, sizeof *row->known, &row->known));
     for (int i = 0; i < QB__RINGS_MEASURES; i++) QB__TRY(qb__alloc(columns, sizeof(double), &row->measured[i]));
     QB__TRY(qb__alloc(qb__rings_work(columns), sizeof *row->work, &row->work));
-    QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->spare, &row->spare));
+    QB__TRY(qb__alloc(row->blocks * qb__rings_apart(columns), sizeof *row->spare, &row->spare));
+    QB__TRY(qb__alloc(QB__RINGS_SUMS * columns, sizeof *row->sums, &row->sums));
     QB__TRY(qb__alloc(qb__rings_ranks_floats(columns), sizeof *row->ranks, &row->ranks));
     QB__TRY(qb__alloc(columns, sizeof *row->stripe, &row->stripe));
     QB__TRY(qb__alloc(qb__courses_room(columns), sizeof *row->course, &row->course));
@@ -42,9 +45,12 @@ void qb__rings_row_destroy(qb__rings_row *row) {
     qb__free(row->change);
     qb__free(row->means);
     qb__free(row->window);
+    qb__free(row->structure);
+    qb__free(row->known);
     for (int i = 0; i < QB__RINGS_MEASURES; i++) qb__free(row->measured[i]);
     qb__free(row->work);
     qb__free(row->spare);
+    qb__free(row->sums);
     qb__free(row->ranks);
     qb__free(row->stripe);
     qb__free(row->course);
@@ -82,12 +88,6 @@ static bool lost_any(qb__rings_row *row) {
     return false;
 }
 
-static void bridge(qb__rings_row *row) {
-    qb__rings_bridge(row);
-    qb__rings_block_means(row);
-    qb__rings_windows(row);
-}
-
 /* Wide stripes first, because their edges could be taken for narrow stripes. */
 static void find_strong(const qb__rings_how *how, unsigned parts, qb__rings_row *row) {
     row->kinds &= QB__RINGS_DEAD | QB__RINGS_COURSES;
@@ -108,16 +108,13 @@ static void find_weak(const qb__rings_how *how, qb__rings_row *row) {
 static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
     qb__rings_dead(how, row);
     qb__rings_confirm(QB__RINGS_APART, row);
-    if (lost_any(row)) {
-        qb__rings_bridge(row);
-        qb__rings_block_means(row);
-    }
+    if (lost_any(row)) qb__rings_bridge(row);
     if (qb__rings_courses(how, row)) row->kinds |= QB__RINGS_COURSES;
     qb__rings_windows(row);
     find_strong(how, QB__RINGS_NARROW | QB__RINGS_LARGE, row);
     qb__rings_partial(how, row);
     if (!lost_any(row) && (how->parts & QB__RINGS_LARGE)) return; /* the stripes are found already */
-    bridge(row);
+    qb__rings_windows_bridge(row);
     find_strong(how, how->parts, row);
 }
 
@@ -125,7 +122,7 @@ static void find(const qb__rings_how *how, qb__rings_row *row) {
     row->kinds = 0;
     row->courses = 0;
     memset(row->lost, 0, row->columns * sizeof *row->lost);
-    qb__rings_block_means(row);
+    memset(row->known, 0, 3 * row->columns * sizeof *row->known);
     if (how->parts & QB__RINGS_DEAD) {
         find_lost(how, row);
     } else {

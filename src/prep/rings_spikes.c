@@ -25,7 +25,7 @@ enum {
     SURE_PART_SOFT = 128, /* the same after a filter */
     SURE_LEAST = 2,
     FITS = 12,
-    WORKS = 12
+    WORKS = 13
 };
 static const double ERRORS = 3; /* standard errors that a stripe must exceed */
 /* a stripe that is kept at last exceeds this many standard errors of its height and of second differences, and this
@@ -48,6 +48,7 @@ typedef struct spikes {
     double *kinks, *kink_errors; /* [n] second differences without earlier stripes, and their standard errors */
     double *height_errors;       /* [n] standard error of the best fitting height at a column */
     double *least;               /* [n] least height of a stripe there, by the object's structure */
+    double *limit;               /* [n] the same, by its error, too */
     double *found;               /* [n] heights; 0: none */
     double *ground;              /* [n] curvature of the object */
     double *whole;               /* [n] second differences that the heights do not explain */
@@ -60,7 +61,8 @@ static void measure(const qb__rings_row *row, spikes *s) {
     const size_t n = s->n;
     memcpy(s->kink_errors, row->measured[QB__RINGS_KINK_ERROR], n * sizeof(double));
     memcpy(s->height_errors, row->measured[QB__RINGS_HEIGHT_ERROR], n * sizeof(double));
-    for (size_t c = 0; c < n; c++) s->kinks[c] = row->measured[QB__RINGS_KINK][c] - qb__rings_kink(row->stripe, n, c);
+    qb__rings_kinks(row->stripe, n, s->kinks);
+    for (size_t c = 0; c < n; c++) s->kinks[c] = row->measured[QB__RINGS_KINK][c] - s->kinks[c];
     qb__rings_ground(s->kinks, n, s->ground);
     for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c];
     qb__rings_add_shared(s->height_errors, n, qb__rings_spread(row->measured[QB__RINGS_HEIGHT], n, s->scratch));
@@ -68,16 +70,21 @@ static void measure(const qb__rings_row *row, spikes *s) {
 }
 
 static void measure_structure(const qb__rings_row *row, spikes *s) {
-    for (size_t c = 0; c < s->n; c++) s->least[c] = STRUCTURE * row->measured[QB__RINGS_STRUCTURE][c];
+    for (size_t c = 0; c < s->n; c++) {
+        const double least = STRUCTURE * row->measured[QB__RINGS_STRUCTURE][c], noise = ERRORS * s->height_errors[c];
+        s->least[c] = least, s->limit[c] = least > noise ? least : noise;
+    }
 }
 
 /* What the heights found so far do not explain. */
 static void look_again(spikes *s) {
     const size_t n = s->n;
-    for (size_t c = 0; c < n; c++) s->whole[c] = s->kinks[c] - qb__rings_kink(s->found, n, c);
+    qb__rings_kinks(s->found, n, s->whole);
+    for (size_t c = 0; c < n; c++) s->whole[c] = s->kinks[c] - s->whole[c];
     qb__rings_ground(s->whole, n, s->ground);
     for (size_t c = 0; c < n; c++) s->left[c] = s->whole[c] - s->ground[c];
-    for (size_t c = 0; c < n; c++) s->heights[c] = qb__rings_kink(s->left, n, c) / 6;
+    qb__rings_kinks(s->left, n, s->heights);
+    for (size_t c = 0; c < n; c++) s->heights[c] /= 6;
 }
 
 /* As look_again(), after only the heights of c and of a column next to it have changed. */
@@ -104,7 +111,7 @@ static double error_around(const spikes *s, size_t c) {
 static bool is_spike(const spikes *s, size_t c) {
     const size_t n = s->n, before = c > 0 ? c - 1 : 1, after = c + 1 < n ? c + 1 : n - 2;
     const double height = s->heights[c], size = fabs(height), sign = height < 0 ? -1 : 1;
-    if (s->found[c] != 0 || size <= ERRORS * s->height_errors[c] || size <= s->least[c]) return false;
+    if (s->found[c] != 0 || size <= s->limit[c]) return false;
     if (size < fabs(s->heights[before]) || size < fabs(s->heights[after])) return false;
     const double shown = fmin(-0.5 * sign * s->left[c], fmin(sign * s->left[before], sign * s->left[after]));
     return shown + KINK_ERRORS * error_around(s, c) > ALIKE * size;
@@ -113,10 +120,14 @@ static bool is_spike(const spikes *s, size_t c) {
 /* Fit all heights together, one after the other. */
 static void fit(spikes *s) {
     const size_t n = s->n;
-    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c] - qb__rings_kink(s->found, n, c);
+    size_t *list = (size_t *)s->scratch, count = 0;
+    for (size_t c = 2; c + 2 < n; c++)
+        if (s->found[c] != 0) list[count++] = c;
+    qb__rings_kinks(s->found, n, s->left);
+    for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c] - s->left[c];
     for (int i = 0; i < FITS; i++) {
-        for (size_t c = 2; c + 2 < n; c++) {
-            if (s->found[c] == 0) continue;
+        for (size_t k = 0; k < count; k++) {
+            const size_t c = list[k];
             const double more = qb__rings_kink(s->left, n, c) / 6;
             s->found[c] += more;
             s->left[c - 1] -= more, s->left[c] += 2 * more, s->left[c + 1] -= more;
@@ -127,9 +138,12 @@ static void fit(spikes *s) {
 static bool add_spikes(spikes *s) {
     const size_t n = s->n;
     bool any = false;
-    for (size_t c = 0; c < n; c++) s->scratch[c] = is_spike(s, c) ? s->heights[c] : 0;
+    memset(s->scratch, 0, n * sizeof *s->scratch);
+    for (size_t c = 0; c < n; c++)
+        if (is_spike(s, c)) s->scratch[c] = s->heights[c];
     for (size_t c = 0; c < n; c++) {
-        bool largest = s->scratch[c] != 0;
+        if (s->scratch[c] == 0) continue;
+        bool largest = true;
         for (size_t k = c > 2 ? c - 2 : 0; largest && k <= c + 2 && k < n; k++)
             largest = fabs(s->scratch[c]) >= fabs(s->scratch[k]);
         if (!largest) continue;
@@ -177,10 +191,10 @@ static bool add_pairs(spikes *s) {
 }
 
 /* The residual of a lost column varies more than the height of its stripe, and cannot be corrected by a constant. */
-static bool shows_the_object(qb__rings_row *row, size_t c, double height) {
+static bool shows_the_object(qb__rings_row *row, size_t c, double height, double distance) {
     const bool lost = row->lost[c];
     row->lost[c] = true; /* others are not compared with it */
-    const bool apart = qb__rings_distance(row, c) > fabs(height) && qb__rings_is_apart(row, APART, c);
+    const bool apart = distance > fabs(height) && qb__rings_is_apart(row, APART, c, distance);
     row->lost[c] = lost;
     return !apart;
 }
@@ -253,7 +267,8 @@ void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
     double *w = row->work;
     if (row->windows < 4 || n < 16 || ((how->parts & QB__RINGS_SOFT) && n < QB__RINGS_FEW)) return;
-    spikes s = {n, w, w + n, w + 2 * n, w + 3 * n, w + 4 * n, w + 5 * n, w + 6 * n, w + 7 * n, w + 8 * n, w + 9 * n};
+    spikes s = {n,         w,         w + n,     w + 2 * n, w + 3 * n, w + 4 * n,
+                w + 5 * n, w + 6 * n, w + 7 * n, w + 8 * n, w + 9 * n, w + 10 * n};
     measure(row, &s);
     measure_structure(row, &s);
     memset(s.found, 0, n * sizeof *s.found);
@@ -269,8 +284,9 @@ void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
     }
     if (n < QB__RINGS_FEW) drop_corners(&s);
     drop_doubtful(how, row, &s);
+    qb__rings_distances(row, s.found, s.scratch);
     for (size_t c = 0; c < n; c++) {
-        if (s.found[c] == 0 || !shows_the_object(row, c, s.found[c])) continue;
+        if (s.found[c] == 0 || !shows_the_object(row, c, s.found[c], s.scratch[c])) continue;
         row->stripe[c] += s.found[c];
         row->kinds |= QB__RINGS_NARROW;
     }

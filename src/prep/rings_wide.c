@@ -32,9 +32,11 @@ static void measure(const qb__rings_row *row, steps *s) {
     const size_t n = s->n;
     const double all = qb__rings_spread(row->measured[QB__RINGS_STEP], n, s->ground);
     memcpy(s->kink_errors, row->measured[QB__RINGS_KINK_ERROR], n * sizeof(double));
+    qb__rings_kinks(row->stripe, n, s->kinks);
     for (size_t c = 0; c < n; c++) {
-        s->kinks[c] = row->measured[QB__RINGS_KINK][c] - qb__rings_kink(row->stripe, n, c);
-        s->errors[c] = hypot(row->measured[QB__RINGS_STEP_ERROR][c], all); /* it stands out from the other columns */
+        const double own = row->measured[QB__RINGS_STEP_ERROR][c];
+        s->kinks[c] = row->measured[QB__RINGS_KINK][c] - s->kinks[c];
+        s->errors[c] = sqrt(own * own + all * all); /* it stands out from the other columns */
     }
     qb__rings_ground(s->kinks, n, s->ground);
     for (size_t c = 0; c < n; c++) s->left[c] = s->kinks[c] - s->ground[c];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #define QB_LINES qb__lines_scalar
 #define QB_PAIRS qb__filter_pairs_scalar
-#define QB_SORT_LANES qb__sort_lanes_scalar
+#define QB_RING_LOOPS qb__ring_loops_scalar
 #define QB_RESAMPLE qb__resample_loop_scalar
 #include "cpu/rows/filter_pairs_body.h"
 #include "cpu/rows/lines_body.h"
 #include "cpu/rows/resample_row_body.h"
-#include "cpu/rows/sort_lanes_body.h"
+#include "cpu/rows/ring_loops_body.h"
 
 #include "cpu/features.h"
 
@@ -19,13 +19,13 @@ const qb__lines *qb__lines_choose(uint32_t features) {
     return &qb__lines_scalar;
 }
 
-const qb__sort_lanes *qb__sort_lanes_choose(uint32_t features) {
+const qb__ring_loops *qb__ring_loops_here(void) {
 #if defined(__x86_64__)
-    if (features & QB__CPU_AVX512) return &qb__sort_lanes_avx512;
-    if (features & QB__CPU_AVX2) return &qb__sort_lanes_avx2;
+    const uint32_t features = qb__cpu_features();
+    if (features & QB__CPU_AVX512) return &qb__ring_loops_avx512;
+    if (features & QB__CPU_AVX2) return &qb__ring_loops_avx2;
 #endif
-    (void)features;
-    return &qb__sort_lanes_scalar;
+    return &qb__ring_loops_scalar;
 }
 
 qb__filter_pairs *qb__filter_pairs_choose(uint32_t features) {

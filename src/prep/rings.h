@@ -59,12 +59,12 @@ qb_status qb__rings_parse(const char *text, size_t bin, qb__rings_how *how);
 /* The sinogram of one detector row after averaging neighbouring views, and what was found in it. */
 typedef struct qb__rings_row {
     size_t columns, views, blocks, windows;
-    size_t all_views, together;           /* views of the scan; number of them that are averaged */
-    float *lines;                         /* [views][columns] line integrals, without the courses found */
-    float *change;                        /* [columns] mean difference between a view of the scan and the next one */
-    double *means;                        /* [blocks][columns] means of consecutive views */
-    double *window;                       /* [windows][columns] weighted means of overlapping windows of views */
-    double *structure;                    /* [columns] sums of the sizes of second differences over the views */
+    size_t all_views, together; /* views of the scan; number of them that are averaged */
+    float *lines;               /* [views][columns] line integrals, without the courses found */
+    float *change;              /* [columns] mean difference between a view of the scan and the next one */
+    double *means;              /* [blocks][columns] means of consecutive views; room for QB__RING_ENDS more */
+    double *window;             /* [windows][columns] weighted means of overlapping windows of views */
+    double *structure;          /* [columns] sums of the sizes of second differences over the views */
     double *measured[QB__RINGS_MEASURES]; /* [columns] measures in the windows, and their standard errors */
     double *work;                         /* qb__rings_work() numbers */
     double *known;                        /* [columns][3] distances; rings_confirm.c */

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cpu/rows/ring_loops.h"
 #include "prep/rings.h"
 
 enum {
     BLOCKS = QB__RINGS_BLOCKS,
-    LANES = 8,
     SWEEPS = 4,
     SHORTEST = 4,       /* blocks of a box, and outside it */
     VIEWS = 6 * BLOCKS, /* fewest averaged views */
@@ -68,34 +68,15 @@ static double height_of(const qb__rings_row *row, size_t view, size_t c) {
     return (6 * (double)at[0] - 4 * ((double)at[-1] + (double)at[1]) + (double)at[-2] + (double)at[2]) / 6;
 }
 
-/* Changes of columns c to c + LANES - 1; columns at the ends have none. */
-static void measure_lanes(const search *s, size_t c) {
-    double sum[BLOCKS + 1][LANES] = {{0}}, trend[LANES] = {0}, best[LANES] = {0};
-    size_t first[LANES] = {0}, end[LANES] = {0};
-    double squares = 0;
-    const size_t many = qb__smaller(LANES, s->n - OWN - c);
-    for (size_t b = 0; b < BLOCKS; b++) {
-        const double *mean = s->row->means + b * s->n, t = (double)b - 0.5 * (BLOCKS - 1);
-        squares += t * t;
-        for (size_t l = 0; l < LANES; l++) {
-            const double height = height_in(mean, l < many ? c + l : c);
-            sum[b + 1][l] = sum[b][l] + height;
-            trend[l] += t * height;
-        }
-    }
-    for (size_t a = 0; a + SHORTEST <= BLOCKS; a++)
-        for (size_t e = a + SHORTEST; e <= BLOCKS && e - a <= BLOCKS - SHORTEST; e++) {
-            const double inside = (double)(e - a), outside = BLOCKS - inside;
-            const double scale = 1 / sqrt(1 / inside + 1 / outside);
-            for (size_t l = 0; l < LANES; l++) {
-                const double in = sum[e][l] - sum[a][l];
-                const double size = fabs(in / inside - (sum[BLOCKS][l] - in) / outside) * scale;
-                if (size > best[l]) best[l] = size, first[l] = a, end[l] = e;
-            }
-        }
-    for (size_t l = 0; l < many; l++) {
-        const double size = fabs(trend[l]) / sqrt(squares);
-        s->of[c + l] = (change){fmax(size, best[l]), first[l], end[l], size > best[l]};
+/* Columns at the ends have no change. */
+static void measure(const search *s) {
+    double *size = s->row->work + 2 * s->n, *box = size + s->n;
+    memset(s->of, 0, s->n * sizeof *s->of);
+    qb__ring_loops_here()->changes(s->row->means + OWN, s->n, SHORTEST, s->n - 2 * OWN, size, box);
+    for (size_t c = OWN; c < s->n - OWN; c++) {
+        const bool trend = box[c - OWN] < 0;
+        const size_t ends = trend ? 0 : (size_t)box[c - OWN];
+        s->of[c] = (change){size[c - OWN], ends / 32, ends % 32, trend};
     }
 }
 
@@ -152,9 +133,8 @@ static bool passes(const search *s, size_t c, double height) {
 static bool look(search *s) {
     const size_t n = s->n;
     size_t stripes = 0, odd = 0;
-    memset(s->of, 0, n * sizeof *s->of);
     memset(s->is_stripe, 0, n * sizeof *s->is_stripe);
-    for (size_t c = OWN; c < n - OWN; c += LANES) measure_lanes(s, c);
+    measure(s);
     for (size_t c = EDGE; c < n - EDGE; c++) {
         s->around[c] = largest_around(s, c);
         s->is_stripe[c] = s->of[c].size > TIMES * s->around[c] && !s->row->lost[c] && has_shape(s, c, &s->height[c]) &&

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "cpu/rows/ring_loops.h"
 #include "prep/rings.h"
 
 enum { VIEWS = 256, LOST_PART = 4 };
@@ -23,7 +24,7 @@ qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row)
                            .windows = kept / 2 < QB__RINGS_WINDOWS ? kept / 2 : QB__RINGS_WINDOWS};
     QB__TRY(qb__alloc(kept * columns, sizeof *row->lines, &row->lines));
     QB__TRY(qb__alloc(columns, sizeof *row->change, &row->change));
-    QB__TRY(qb__alloc(row->blocks * columns, sizeof *row->means, &row->means));
+    QB__TRY(qb__alloc(row->blocks * columns + QB__RING_ENDS, sizeof *row->means, &row->means));
     QB__TRY(qb__alloc(qb__larger(row->windows, 1) * columns, sizeof *row->window, &row->window));
     QB__TRY(qb__alloc(columns, sizeof *row->structure, &row->structure));
     QB__TRY(qb__alloc(3 * columns, sizeof *row->known, &row->known));

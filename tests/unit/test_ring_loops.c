@@ -124,6 +124,35 @@ static void check_measures(const qb__ring_loops *loops) {
     }
 }
 
+static double spike_of(const double *k) { return (k[-2] - 4 * k[-1] + 6 * k[0] - 4 * k[1] + k[2]) / 6; }
+
+/* The size of the change that box says, and the largest of all changes. */
+static void check_changes(const qb__ring_loops *loops) {
+    enum { LINES = QB__RING_MOST };
+    const size_t shortest = 2 + (size_t)rand() % 4;
+    double size[MOST], box[MOST];
+    loops->changes(lines[0] + QB__RING_ENDS, APART, shortest, columns, size, box);
+    for (size_t c = 0; c < columns; c++) {
+        double said = 0, most = 0, drift = 0, squares = 0, all = 0;
+        for (size_t b = 0; b < LINES; b++) {
+            const double t = (double)b - 0.5 * (LINES - 1), h = spike_of(lines[b] + QB__RING_ENDS + c);
+            drift += t * h, squares += t * t, all += h;
+        }
+        for (size_t a = 0; a < LINES; a++)
+            for (size_t e = a + shortest; e <= LINES && e - a <= LINES - shortest; e++) {
+                double in = 0;
+                for (size_t b = a; b < e; b++) in += spike_of(lines[b] + QB__RING_ENDS + c);
+                const double n = (double)(e - a), m = LINES - n;
+                const double is = fabs(in / n - (all - in) / m) / sqrt(1 / n + 1 / m);
+                most = fmax(most, is);
+                if (32 * a + e == (size_t)fabs(box[c])) said = is;
+            }
+        drift = fabs(drift) / sqrt(squares);
+        close_to(size[c], fmax(most, drift));
+        close_to(size[c], box[c] < 0 ? drift : said);
+    }
+}
+
 static void loops_are_right(void **state) {
     const qb__ring_loops *of[3] = {&qb__ring_loops_scalar};
     int sets = 1;
@@ -138,6 +167,7 @@ static void loops_are_right(void **state) {
             check_sums(of[i]);
             check_medians(of[i]);
             check_measures(of[i]);
+            check_changes(of[i]);
         }
     }
 }
@@ -148,7 +178,7 @@ static void all_lengths_give_the_same_bits(void **state) {
     const qb__ring_loops *other = qb__cpu_features() & QB__CPU_AVX512 ? &qb__ring_loops_avx512 : &qb__ring_loops_avx2;
     if (!(qb__cpu_features() & QB__CPU_AVX2)) skip();
     for (int trial = 0; trial < 400; trial++) {
-        double a[4][MOST] = {{0}}, b[4][MOST] = {{0}};
+        double a[6][MOST] = {{0}}, b[6][MOST] = {{0}};
         fill();
         const size_t count = 4 + (size_t)rand() % 13;
         const qb__ring_measure what = (qb__ring_measure)(rand() % 3);
@@ -158,6 +188,7 @@ static void all_lengths_give_the_same_bits(void **state) {
             loops->middles(lines[0] + QB__RING_ENDS, APART, count, what, columns, out[0], out[1]);
             loops->heights(lines[0] + QB__RING_ENDS, columns, out[2]);
             loops->deviations(lines[0] + QB__RING_ENDS, APART, count, columns, out[3]);
+            loops->changes(lines[0] + QB__RING_ENDS, APART, 4, columns, out[4], out[5]);
         }
         assert_memory_equal(a, b, sizeof a);
     }

@@ -32,6 +32,10 @@ typedef struct qb__ring_loops {
                     double *middle, double *error);
     /* The height of a stripe one column wide by its second differences (prep/rings_partial.c). */
     void (*heights)(const double *kinks, size_t columns, double *height);
+    /* The change over QB__RING_MOST lines in the height of a stripe one column wide at in[c] (prep/rings_courses.c) that
+     * explains most, and how much: box[c] = 32 first + end of the lines inside a box, at least `shortest` inside and
+     * outside, or -1 for a trend. Reads two numbers before and after each line, too. */
+    void (*changes)(const double *in, size_t apart, size_t shortest, size_t columns, double *size, double *box);
     /* squares[c]: sum of the squared distances of `count` lines from their median. */
     void (*deviations)(const double *lines, size_t apart, size_t count, size_t columns, double *squares);
 } qb__ring_loops;

@@ -74,6 +74,7 @@ RING_INLINE fv f_at(const float *p) {
 RING_INLINE dv d_size(dv v) { return (dv)((dbits)v & INT64_MAX); }
 /* The sign bits of numbers below 0. */
 RING_INLINE dbits d_below_0(dv v) { return (dbits)(v < d_all(0)) & INT64_MIN; }
+RING_INLINE dv d_pick(dbits chosen, dv yes, dv no) { return (dv)((chosen & (dbits)yes) | (~chosen & (dbits)no)); }
 /* Writes as many numbers as there are columns left. */
 RING_INLINE void d_put(double *p, dv v, size_t left) {
     if (left >= DOUBLES)
@@ -252,6 +253,40 @@ static void ring_heights(const double *kinks, size_t columns, double *height) {
     for (size_t c = 0; c < columns; c += DOUBLES) d_put(height + c, height_at(kinks + c), columns - c);
 }
 
+/* scale[i]: of a box of i lines, so that the noise of all changes is alike. */
+RING_INLINE void changes_at(const double *in, size_t apart, size_t shortest, const double *scale, size_t left,
+                            double *size, double *box) {
+    enum { LINES = QB__RING_MOST };
+    dv sum[LINES + 1] = {{0}}, trend = d_all(0), best = d_all(0), which = d_all(0);
+    double squares = 0;
+    for (size_t b = 0; b < LINES; b++) {
+        const double *m = in + b * apart, t = (double)b - 0.5 * (LINES - 1);
+        const dv height = (d_at(m - 2) - 4 * d_at(m - 1) + 6 * d_at(m) - 4 * d_at(m + 1) + d_at(m + 2)) / 6;
+        sum[b + 1] = sum[b] + height;
+        trend += t * height;
+        squares += t * t;
+    }
+    for (size_t a = 0; a + shortest <= LINES; a++)
+        for (size_t e = a + shortest; e <= LINES && e - a <= LINES - shortest; e++) {
+            const double inside = (double)(e - a), outside = LINES - inside;
+            const dv sum_in = sum[e] - sum[a];
+            const dv is = d_size(sum_in / inside - (sum[LINES] - sum_in) / outside) * scale[e - a];
+            which = d_pick((dbits)(is > best), d_all((double)(32 * a + e)), which);
+            best = d_largest(is, best);
+        }
+    const dv drift = d_size(trend) / sqrt(squares);
+    d_put(box, d_pick((dbits)(drift > best), d_all(-1), which), left);
+    d_put(size, d_largest(drift, best), left);
+}
+
+static void ring_changes(const double *in, size_t apart, size_t shortest, size_t columns, double *size, double *box) {
+    double scale[QB__RING_MOST + 1] = {0};
+    for (size_t i = shortest; i <= QB__RING_MOST - shortest; i++)
+        scale[i] = 1 / sqrt(1 / (double)i + 1 / (double)(QB__RING_MOST - i));
+    for (size_t c = 0; c < columns; c += DOUBLES)
+        changes_at(in + c, apart, shortest, scale, columns - c, size + c, box + c);
+}
+
 RING_INLINE void deviations_at(const double *lines, size_t apart, size_t count, size_t left, double *squares) {
     dv v[QB__RING_MOST] = {{0}}, sum = d_all(0);
     for (size_t i = 0; i < count; i++) v[i] = d_at(lines + i * apart);
@@ -270,5 +305,5 @@ static void ring_deviations(const double *lines, size_t apart, size_t count, siz
     }
 }
 
-const qb__ring_loops QB_RING_LOOPS = {ring_add,  ring_add_weighted, ring_add_kinks, ring_median9,   ring_less_median15,
-                                      ring_sort, ring_middles,      ring_heights,   ring_deviations};
+const qb__ring_loops QB_RING_LOOPS = {ring_add,  ring_add_weighted, ring_add_kinks, ring_median9, ring_less_median15,
+                                      ring_sort, ring_middles,      ring_heights,   ring_changes, ring_deviations};

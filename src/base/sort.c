@@ -22,7 +22,7 @@ static int by_angle(const void *a, const void *b) {
     return p->view < q->view ? -1 : p->view > q->view;
 }
 
-enum { FEW = 24 }; /* up to this number of values are sorted by insertion */
+enum { FEW = 24 /* up to this number of values are sorted by insertion */, MANY = 512 };
 
 static void insert_values(double *values, size_t count) {
     for (size_t i = 1; i < count; i++) {
@@ -138,8 +138,36 @@ void qb__sort_floats(float *values, size_t count) {
 
 void qb__sort_directions(qb__direction *list, size_t count) { qsort(list, count, sizeof *list, by_angle); }
 
+/* Of many values: those between two of a sorted sample that are likely to enclose the median are copied without a branch
+ * on a value, and selected from. False: they do not enclose it, or are too many. */
+static bool middle_of_many(const double *values, size_t count, double *middle) {
+    enum { SAMPLE = 64, APART = 8, MOST = 1024 };
+    double sample[SAMPLE], near[MOST];
+    const size_t half = count / 2;
+    size_t below = 0, held = 0;
+    for (size_t i = 0; i < SAMPLE; i++) sample[i] = values[i * count / SAMPLE];
+    insert_values(sample, SAMPLE);
+    const double low = sample[SAMPLE / 2 - APART], high = sample[SAMPLE / 2 + APART];
+    for (size_t i = 0; i < count && held < MOST; i++) {
+        const double value = values[i];
+        below += value < low;
+        near[held] = value;
+        held += (value >= low) & (value <= high);
+    }
+    if (held == MOST || below >= half || below + held <= half) return false;
+    const double upper = qb__sorted_at(near, held, half - below);
+    *middle = upper;
+    if (count % 2) return true;
+    double lower = low;
+    for (size_t i = 0; i < half - below; i++) lower = near[i] > lower ? near[i] : lower;
+    *middle = 0.5 * (lower + upper);
+    return true;
+}
+
 double qb__middle(double *values, size_t count) {
     const size_t half = count / 2;
+    double middle;
+    if (count >= MANY && middle_of_many(values, count, &middle)) return middle;
     const double upper = qb__sorted_at(values, count, half);
     if (count % 2) return upper;
     double lower = values[0];

@@ -110,9 +110,10 @@ static double error_around(const spikes *s, size_t c) {
 
 static bool is_spike(const spikes *s, size_t c) {
     const size_t n = s->n, before = c > 0 ? c - 1 : 1, after = c + 1 < n ? c + 1 : n - 2;
-    const double height = s->heights[c], size = fabs(height), sign = height < 0 ? -1 : 1;
-    if (s->found[c] != 0 || size <= s->limit[c]) return false;
+    const double height = s->heights[c], size = fabs(height);
+    if (size <= s->limit[c] || s->found[c] != 0) return false;
     if (size < fabs(s->heights[before]) || size < fabs(s->heights[after])) return false;
+    const double sign = height < 0 ? -1 : 1;
     const double shown = fmin(-0.5 * sign * s->left[c], fmin(sign * s->left[before], sign * s->left[after]));
     return shown + KINK_ERRORS * error_around(s, c) > ALIKE * size;
 }

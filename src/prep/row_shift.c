@@ -252,12 +252,13 @@ static void judge_turned(const shift *s, qb__row_shift *found) {
 }
 
 static bool worth(shift *s, size_t room) {
-    enum { BLOCK = 4 << 20 };
+    enum { BLOCK = 4 << 20, LARGE = 16 << 20 /* each block starts threads anew */ };
+    const size_t most = qb__larger(BLOCK, qb__smaller(LARGE, room / 2));
     const size_t line = s->info->columns * qb_dtype_size(s->info->dtype);
     const size_t affordable = qb__views_affordable(s->scan, s->rows), all = s->info->views;
     s->views = qb__smaller(qb__smaller(VIEWS, all), affordable < all ? affordable / 2 : all);
     if (s->rows < FEWEST_ROWS || s->views < FEWEST_VIEWS) return false;
-    s->block = qb__smaller(s->rows, qb__larger(qb__larger(1, s->info->chunk_rows), BLOCK / line));
+    s->block = qb__smaller(s->rows, qb__larger(qb__larger(1, s->info->chunk_rows), most / line));
     s->threads = qb__smaller(qb__larger(1, s->scan->parts.data.source ? s->scan->parts.data.source->threads : 1),
                              QB__SHARE_MOST);
     s->n[0] = s->views, s->n[1] = qb__smaller(BINS, s->rows), s->n[2] = qb__smaller(BINS, s->info->columns);

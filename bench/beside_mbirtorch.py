@@ -4,10 +4,11 @@
 
   python3 -m pip install mbirtorch==0.2.0 h5py
   bench/beside_mbirtorch.py [--device cuda] [--size 512] [--sharpness 0 1 2] [--json FILE]
-  bench/beside_mbirtorch.py --size 128 --scan sparse --sharpness -2 -1 0 1 2 --weights none transmission_root
+  bench/beside_mbirtorch.py --size 128 --scan sparse --search 200 --compile off --device cuda
 
 A cube of voxels, as many views, rows and columns as it has of a side, or one of SCANS; source 1000 mm and detector 1500 mm away. Both take the same line
-integrals by their defaults, and the same voxels; each of --sharpness runs with each of --weights, and --qb-only runs qb alone. `fdk` is the rmse of `qb fdk` with each
+integrals by their defaults, and the same voxels; each of --sharpness runs with each of --weights, and --qb-only runs qb alone. --search looks for mbirtorch's best sharpness, from the first of --sharpness
+on in steps of 1, of 0.5 and of 0.25; `enclosed` says whether a worse one was seen on either side. `fdk` is the rmse of `qb fdk` with each
 of five windows. `seconds` of both is from an array
 of line integrals in memory to the volume in memory, by recon() and by quickbeam_ct.mbir(); of the second of two calls with --warm. `process` is the whole
 command, file to file. `cpu_seconds` is what the processor worked, which another program on the machine changes little. `rmse` is to the phantom, in HU of water at 0.02/mm; `left` of qb the rms
@@ -39,6 +40,8 @@ def parse():
     parser.add_argument("--photons", type=int, default=20000, metavar="N")
     parser.add_argument("--sharpness", type=float, nargs="*", default=[1.0], metavar="X", help="of mbirtorch")
     parser.add_argument("--weights", choices=("none", "transmission", "transmission_root"), nargs="*", default=["none"], help="of mbirtorch; none is its default")
+    parser.add_argument("--search", type=float, default=0, metavar="SECONDS", help="look for mbirtorch's best sharpness; no new one is begun after that time")
+    parser.add_argument("--compile", choices=("auto", "off"), default="auto", help="compile_mode of mbirtorch; off is slower, but starts at once")
     parser.add_argument("--converged", type=int, default=200, metavar="N")
     parser.add_argument("--threads", type=int, default=2, metavar="N")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
@@ -141,12 +144,27 @@ def by_mbirtorch(args, lines, truth, weights, sharpness):
     torch.set_num_threads(args.threads)
     pixel = SDD / SOD * WIDTH / args.size
     model = mbirtorch.ConeBeamModel(lines.shape, numpy.linspace(0, 2 * numpy.pi, args.views, endpoint=False).astype("float32"),
-                                    source_detector_dist=SDD / pixel, source_iso_dist=SOD / pixel)
+                                    source_detector_dist=SDD / pixel, source_iso_dist=SOD / pixel, compile_mode=args.compile)
     model.set_params(no_warning=True, delta_voxel=SOD / SDD, recon_shape=(args.size,) * 3, sharpness=sharpness)
     values = None if weights == "none" else mbirtorch.gen_weights(lines, weights)
     (volume, record), seconds, cpu = timed(lambda: model.recon(lines, weights=values, logfile_path=None, print_logs=False), args.warm)
     return {"weights": weights, "sharpness": sharpness, "seconds": seconds, "cpu_seconds": cpu,
             "iterations": int(record["recon_params"]["num_iterations"]), "rmse": nearest(numpy.asarray(volume) / pixel, truth)}
+
+
+def search(rmse_at, start, seconds):
+    """The best sharpness, and whether a worse one was seen on either side of it."""
+    begun, seen, step, best = time.perf_counter(), {}, 1.0, start
+    while step >= 0.25:
+        for x in (best, best - step, best + step):
+            if x not in seen and time.perf_counter() - begun < seconds:
+                seen[x] = rmse_at(x)
+        lowest = min(seen, key=seen.get)
+        if time.perf_counter() - begun >= seconds:
+            best = lowest
+            break
+        best, step = lowest, step if lowest != best else step / 2
+    return best, min(seen) < best < max(seen)
 
 
 def main():
@@ -160,9 +178,19 @@ def main():
         told = {"size": args.size, "views": args.views, "phantom": args.phantom, "photons": args.photons, "threads": args.threads, "device": args.device,
                 "fdk": by_fdk(args, folder, truth), "qb": by_qb(args, folder, truth), "mbirtorch": []}
         print("fdk:", json.dumps(told["fdk"]), "\nqb:", json.dumps(told["qb"]), file=sys.stderr, flush=True)
-        for weights, sharpness in [] if args.qb_only else itertools.product(args.weights, args.sharpness):
-            told["mbirtorch"].append(by_mbirtorch(args, lines_of(folder / "scan.h5"), truth, weights, sharpness))
+        lines = lines_of(folder / "scan.h5")
+
+        def beside(weights, sharpness):
+            told["mbirtorch"].append(by_mbirtorch(args, lines, truth, weights, sharpness))
             print("mbirtorch:", json.dumps(told["mbirtorch"][-1]), file=sys.stderr, flush=True)
+            return told["mbirtorch"][-1]["rmse"]
+        for weights in [] if args.qb_only else args.weights:
+            if args.search:
+                best, enclosed = search(lambda x, weights=weights: beside(weights, x), args.sharpness[0], args.search / len(args.weights))
+                told.setdefault("best", []).append({"weights": weights, "sharpness": best, "enclosed": enclosed})
+            else:
+                for sharpness in args.sharpness:
+                    beside(weights, sharpness)
     text = json.dumps(told, indent=1)
     print(text)
     if args.json:

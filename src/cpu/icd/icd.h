@@ -173,9 +173,9 @@ typedef struct qb__icd_variant {
     /* curve[pixel] = sum A^2 w. */
     void (*curve)(const qb__icd_problem *problem, const float *weight, const uint32_t *pixels, size_t count,
                   float *curve, void *scratch);
-    /* x[pixel] = sum A' lines. */
+    /* x[pixel] = sum A' lines; unless NULL, curve[pixel] as by curve() without weights. */
     void (*back)(const qb__icd_problem *problem, const float *lines, const uint32_t *pixels, size_t count, float *x,
-                 void *scratch);
+                 float *curve, void *scratch);
     /* lines -= A x of these pixels. */
     void (*subtract)(const qb__icd_problem *problem, const float *x, const uint32_t *pixels, size_t count, float *lines,
                      void *scratch);

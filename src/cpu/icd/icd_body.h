@@ -11,16 +11,14 @@ enum { LANES = QB__ICD_LANES };
 
 /* ---- footprints ---- */
 
-LANES_INLINE lanes between(lanes v, lanes low, lanes high) {
-    return lanes_pick(lanes_below(v, low), low, lanes_pick(lanes_below(high, v), high, v));
-}
+LANES_INLINE lanes between(lanes v, lanes low, lanes high) { return lanes_largest(lanes_least(v, high), low); }
 
 /* The share of a footprint before t columns from its centre: the integral of a trapezoid. */
 LANES_INLINE lanes share_before(lanes t, lanes half, lanes flat, lanes rise, lanes curvature) {
-    const lanes size = lanes_size(between(t, -half, half));
+    const lanes size = lanes_least(lanes_size(t), half);
     const lanes over = lanes_largest(size - flat, lanes_all(0.0f));
     const lanes part = size * rise - over * over * curvature;
-    return 0.5f + lanes_pick(lanes_below(t, lanes_all(0)), -part, part);
+    return 0.5f + (lanes)((bits)part ^ ((bits)t & INT32_MIN)); /* of the sign of t */
 }
 
 /* Start of footprints, in double precision, because single precision has too few digits for fractions of thousands.
@@ -179,13 +177,23 @@ LANES_INLINE lanes dot(const qb__icd_problem *p, const qb__icd_group *g, const q
                      : dot_any(p, NULL, g->error, column, late, step);
 }
 
-LANES_INLINE void subtract_column(const qb__icd_problem *p, const qb__icd_column *column, lanes step, float *lines) {
-    const size_t stride = p->footprints.stride, taps = p->footprints.taps;
-    const size_t row = (p->footprints.columns + 2 * taps) * LANES;
+LANES_INLINE void subtract_taps(const qb__icd_problem *p, const int taps, const qb__icd_column *column, lanes step,
+                                float *lines) {
+    const size_t stride = p->footprints.stride;
+    const size_t row = (p->footprints.columns + 2 * p->footprints.taps) * LANES;
     for (size_t view = 0; view < p->footprints.views; view++) {
         float *to = lines + view * row + (size_t)column->first[view] * LANES;
-        for (size_t k = 0; k < taps; k++)
-            lanes_put(to + k * LANES, lanes_at(to + k * LANES) - column->tap[k * stride + view] * step);
+        for (int k = 0; k < taps; k++)
+            lanes_put(to + k * LANES, lanes_at(to + k * LANES) - column->tap[(size_t)k * stride + view] * step);
+    }
+}
+
+static void subtract_column(const qb__icd_problem *p, const qb__icd_column *column, lanes step, float *lines) {
+    switch (p->footprints.taps) {
+    case 3: subtract_taps(p, 3, column, step, lines); return;
+    case 4: subtract_taps(p, 4, column, step, lines); return;
+    case 5: subtract_taps(p, 5, column, step, lines); return;
+    default: subtract_taps(p, (int)p->footprints.taps, column, step, lines);
     }
 }
 
@@ -305,6 +313,20 @@ static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint3
 
 /* ---- start and end of a descent ---- */
 
+/* Without weights the curvature of a voxel is the same in all slices. */
+static float square_of(const qb__icd_problem *p, const qb__icd_column *column) {
+    const size_t stride = p->footprints.stride, views = p->footprints.views;
+    lanes sum = {0};
+    float rest = 0;
+    for (size_t k = 0; k < p->footprints.taps; k++) {
+        const float *tap = column->tap + k * stride;
+        size_t view = 0;
+        for (; view + LANES <= views; view += LANES) sum += lanes_from(tap + view) * lanes_from(tap + view);
+        for (; view < views; view++) rest += tap[view] * tap[view];
+    }
+    return lanes_sum(sum) + rest;
+}
+
 static void curve_of(const qb__icd_problem *p, const float *weight, const uint32_t *pixels, size_t count, float *curve,
                      void *scratch) {
     const size_t stride = p->footprints.stride, taps = p->footprints.taps;
@@ -314,11 +336,15 @@ static void curve_of(const qb__icd_problem *p, const float *weight, const uint32
     for (size_t i = 0; i < count; i++) {
         lanes sum[CHAINS] = {{0}};
         p->fetch(p, pixels[i], column);
+        if (!weight) {
+            lanes_put(curve + (size_t)pixels[i] * LANES, lanes_all(square_of(p, column)));
+            continue;
+        }
         for (size_t view = 0; view < p->footprints.views; view++) {
             const size_t at = view * row + (size_t)column->first[view] * LANES;
             for (size_t k = 0; k < taps; k++) {
                 const float tap = column->tap[k * stride + view], square = tap * tap;
-                sum[k % CHAINS] += weight ? square * lanes_at(weight + at + k * LANES) : lanes_all(square);
+                sum[k % CHAINS] += square * lanes_at(weight + at + k * LANES);
             }
         }
         lanes_put(curve + (size_t)pixels[i] * LANES, (sum[0] + sum[1]) + (sum[2] + sum[3]));
@@ -326,13 +352,14 @@ static void curve_of(const qb__icd_problem *p, const float *weight, const uint32
 }
 
 static void back(const qb__icd_problem *p, const float *lines, const uint32_t *pixels, size_t count, float *x,
-                 void *scratch) {
+                 float *curve, void *scratch) {
     const qb__icd_group g = {.error = (float *)lines};
     qb__icd_column column[2];
     columns_in(&p->footprints, scratch, column);
     for (size_t i = 0; i < count; i++) {
         p->fetch(p, pixels[i], column);
         lanes_put(x + (size_t)pixels[i] * LANES, dot(p, &g, column, NULL, lanes_all(0.0f)));
+        if (curve) lanes_put(curve + (size_t)pixels[i] * LANES, lanes_all(square_of(p, column)));
     }
 }
 

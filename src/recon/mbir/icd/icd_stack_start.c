@@ -14,6 +14,7 @@ typedef struct starting {
     const qb__icd_given *given;
     char **scratch;              /* [thread] of the filter, after a row */
     atomic_size_t bad, positive; /* 1 + a bad value's index; number of positive weights */
+    bool back_projected;         /* so the curvature without weights is there, too */
 } starting;
 
 static void filter_view(void *context, size_t view, int worker) {
@@ -38,7 +39,8 @@ static void back_tile(void *context, size_t task, int worker) {
     const uint32_t *pixels = s->pixels + s->tile[task / s->groups];
     const size_t count = s->tile[task / s->groups + 1] - s->tile[task / s->groups];
     if (qb__cancelled(s->matrix->env)) return;
-    s->variant->back(&s->problem, g->error, pixels, count, g->x, s->scratch[worker]);
+    s->variant->back(&s->problem, g->error, pixels, count, g->x, g->weight ? NULL : (float *)g->curve,
+                     s->scratch[worker]);
     for (size_t i = 0; s->settings.positive && i < count; i++)
         for (size_t l = 0; l < L; l++) {
             float *x = g->x + (size_t)pixels[i] * L + l;
@@ -87,11 +89,13 @@ static void settle_unseen(const qb__icd_lanes *s, const qb__icd_group *g, const 
 }
 
 static void curve_tile(void *context, size_t task, int worker) {
-    const qb__icd_lanes *s = context;
+    const starting *t = context;
+    const qb__icd_lanes *s = t->s;
     const qb__icd_group *g = &s->group[task % s->groups];
     const size_t tile = task / s->groups, first = s->tile[tile], count = s->tile[tile + 1] - first;
     if (qb__cancelled(s->matrix->env)) return;
-    s->variant->curve(&s->problem, g->weight, s->pixels + first, count, (float *)g->curve, s->scratch[worker]);
+    if (g->weight || !t->back_projected)
+        s->variant->curve(&s->problem, g->weight, s->pixels + first, count, (float *)g->curve, s->scratch[worker]);
     if (s->settings.pull > 0) settle_unseen(s, g, s->pixels + first, count);
 }
 
@@ -150,6 +154,7 @@ qb_status qb__icd_lanes_start(void *self, const qb__icd_given *given) {
     if (given->filter && !given->images) {
         qb_status status = back_project(s, &t);
         if (status != QB_OK) return status;
+        t.back_projected = true;
     } else if (!given->images) {
         fill_constant(s, (float)given->constant);
     }
@@ -161,7 +166,7 @@ qb_status qb__icd_lanes_start(void *self, const qb__icd_given *given) {
         status = qb__icd_check(given->lines, given->weights, atomic_load(&t.bad), some > 0, s->slices,
                                s->matrix->footprints.columns);
     if (status != QB_OK) return status;
-    qb__pool_for(s->pool, s->tiles * s->groups, curve_tile, s);
+    qb__pool_for(s->pool, s->tiles * s->groups, curve_tile, &t);
     qb__pool_for(s->pool, s->groups, subtract_group, s);
     return qb__icd_lanes_swap(s, qb__check_cancel(s->matrix->env));
 }

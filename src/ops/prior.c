@@ -62,6 +62,6 @@ double qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, 
     memcpy(job.more, &all, sizeof all);
     job.flags =
         (s->nonneg ? NONNEG : 0) | (s->toward ? TOWARD : 0) | (s->cost ? COST : 0) | (s->only_slopes ? SLOPES : 0);
-    qb__vector_run(v, job, sums);
-    return sums[0];
+    qb__vector_run(v, job, s->cost ? sums : NULL); /* a device need not wait for a sum that is not asked for */
+    return s->cost ? sums[0] : 0;
 }

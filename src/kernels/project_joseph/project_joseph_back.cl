@@ -10,7 +10,7 @@
  *
  * Positions are relative to the tile's first voxel and to a row near its middle. Their numbers are computed with twice
  * the digits once per tile and column, CAP columns for BATCH runs of columns at a time. Tiles count from the grid's
- * first voxel: the bits do not depend on slabs. */
+ * first voxel, and the last one may be taller or less tall (qb__joseph_tiles): the bits do not depend on slabs. */
 #ifndef LINES
 #define LINES 8
 #endif
@@ -132,14 +132,14 @@ FUNCTION void note(LOCAL_POINTER const float4 *column, float k, LOCAL_POINTER co
 }
 
 /* rays: of the block's views, with zeros around; fans: of the scan's view first_view on. runs: {view of the block,
- * first column, columns, 1 or -1}. Slab z0 <= z < z1; up to `lines` and `planes` voxels along the other axes, with
+ * first column, columns, 1 or -1}. Slab z0 <= z < z1, in `layers` tiles from voxel bottom on; up to `lines` and `planes` voxels along the other axes, with
  * these distances in floats, in tiles from number tile_line, tile_plane on. Rays and slabs of a batch are rays_apart
  * and slab_apart floats apart. */
 KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
     GLOBAL const float *RESTRICT rays, GLOBAL const float *RESTRICT fans, int first_view,
     GLOBAL const int *RESTRICT runs, int run0, int run_count, int longest, int columns, int rows, int stride,
-    int tile_line, int lines, int tile_plane, int planes, int line_step, int plane_step, int z0, int z1, int start,
-    GLOBAL float *RESTRICT slab, int more, ulong rays_apart, ulong slab_apart) {
+    int tile_line, int lines, int tile_plane, int planes, int line_step, int plane_step, int z0, int z1, int bottom,
+    int layers, int start, GLOBAL float *RESTRICT slab, int more, ulong rays_apart, ulong slab_apart) {
     LOCAL_ALIGNED float4 batch[BATCH * CAP][2];
     LOCAL_ALIGNED float4 notes[PLANES][NOTED][2];
     LOCAL int base[BATCH], width[BATCH], length[BATCH], copies[BATCH * CAP][2];
@@ -151,8 +151,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
 #endif
     const int item = (int)local_id(0), lane = item % 32, warp = item / 32;
     const int line0 = (tile_line + (int)group_id(0)) * LINES, plane0 = (tile_plane + (int)group_id(1)) * PLANES;
-    const int layers = (z1 + 32 * STEPS - 1) / (32 * STEPS) - z0 / (32 * STEPS);
-    const int tile_z = (z0 / (32 * STEPS) + (int)group_id(2) % layers) * (32 * STEPS);
+    const int tile_z = bottom + (int)group_id(2) % layers * (32 * STEPS);
     rays += (ulong)((int)group_id(2) / layers) * rays_apart;
     slab += (ulong)((int)group_id(2) / layers) * slab_apart;
     const int plane = plane0 + warp;

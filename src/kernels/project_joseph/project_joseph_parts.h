@@ -18,6 +18,11 @@ enum { GATHER_X = 8, GATHER_Z = 32 };
 enum { BLENDED, BY_TEXTURE, FLAT };
 enum { FLAT_STEPS = 1 }; /* the other parameter of slice by slice */
 
+/* Tiles of the adjoint along z: 32 x STEPS voxels each; from voxel `last` on there is one of 32 x last_steps voxels. */
+typedef struct qb__joseph_tiles {
+    size_t last, last_steps; /* SIZE_MAX, 0: all are alike */
+} qb__joseph_tiles;
+
 struct qb__joseph_plan {
     qb__device *device;
     int values[QB__PARAMETERS_MAX];
@@ -30,9 +35,10 @@ struct qb__joseph_plan {
     size_t members, room;       /* members of a batch; members that `scaled` can hold */
     qb__joseph_records records; /* host memory; only first_run, blocks and axes are kept */
     int copy[3], copies;        /* copies of the block's rays, if the adjoint gathers */
-    qb__program *layout, *forward, *scale, *back;
+    qb__joseph_tiles tiles;
+    qb__program *layout, *forward, *scale, *back, *back_last;
     qb__kernel *pack, *unpack, *columns_kernel, *images, *turn;
-    qb__kernel *forward_kernel, *scale_kernel, *back_kernel;
+    qb__kernel *forward_kernel, *scale_kernel, *back_kernel, *last_kernel;
     qb__memory *fans, *view_records, *runs, *axes;
     qb__memory *scaled, *turned;
     qb__texture *texture[2];  /* planes along x, along y */

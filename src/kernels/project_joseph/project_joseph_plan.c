@@ -122,15 +122,42 @@ out:
     return status;
 }
 
+/* What is left above whole tiles takes as few steps as it needs. A single step is added to the tile below, since a
+ * column costs as much as a step before its first voxel. */
+static qb__joseph_tiles tiles_of(size_t slices, const int *values) {
+    enum { TALLEST = 5 };
+    const size_t steps = (size_t)values[STEPS], whole = slices / (32 * steps);
+    const size_t rest = qb__ceil_div(slices - whole * 32 * steps, 32);
+    if (rest == 0 || rest == steps) return (qb__joseph_tiles){SIZE_MAX, 0};
+    if (rest == 1 && whole > 0 && steps < TALLEST) return (qb__joseph_tiles){(whole - 1) * 32 * steps, steps + 1};
+    return (qb__joseph_tiles){whole * 32 * steps, rest};
+}
+
 /* True if a group's local memory holds what its tile reads, plus 12 KiB for other data. */
 static bool keeps_rows(const qb__joseph_plan *plan) {
     const size_t rows = plan->records.window * plan->records.staged * sizeof(float);
     return rows > 0 && rows + 12 * 1024 <= qb__device_info_of(plan->device)->local_bytes;
 }
 
+/* The kernel for tiles of `steps` steps. */
+static qb_status build_back(qb__joseph_plan *plan, size_t steps, qb__program **program, qb__kernel **kernel) {
+    qb__macros macros = {.count = 0};
+    qb__macros_add(&macros, "LINES", plan->values[LINES]);
+    qb__macros_add(&macros, "STEPS", (long long)steps);
+    qb__macros_add(&macros, "GROUPS", plan->values[BACK_GROUPS]);
+    qb__macros_add(&macros, "REACH", (long long)plan->records.reach);
+    qb__macros_add(&macros, "CAP", (long long)plan->records.cap);
+    if (keeps_rows(plan)) {
+        qb__macros_add(&macros, "WINDOW", (long long)plan->records.window);
+        qb__macros_add(&macros, "STAGED", (long long)plan->records.staged);
+    }
+    const qb_status status = qb__program_build(plan->device, "project_joseph_back.cl", macros.list, program);
+    return status == QB_OK ? qb__kernel_get(*program, "project_joseph_back", kernel) : status;
+}
+
 static qb_status build_adjoint(qb__joseph_plan *plan) {
     const bool gathers = plan->records.views != NULL;
-    qb__macros macros = {.count = 0}, scaling = {.count = 0};
+    qb__macros scaling = {.count = 0};
     qb_status status;
     qb__macros_add(&scaling, "VERTICAL", !gathers);
     QB__TRY(qb__program_build(plan->device, "project_joseph_scale.cl", scaling.list, &plan->scale));
@@ -139,17 +166,8 @@ static qb_status build_adjoint(qb__joseph_plan *plan) {
         QB__TRY(qb__program_build(plan->device, "project_joseph_gather.cl", NULL, &plan->back));
         return qb__kernel_get(plan->back, "project_joseph_gather", &plan->back_kernel);
     }
-    qb__macros_add(&macros, "LINES", plan->values[LINES]);
-    qb__macros_add(&macros, "STEPS", plan->values[STEPS]);
-    qb__macros_add(&macros, "GROUPS", plan->values[BACK_GROUPS]);
-    qb__macros_add(&macros, "REACH", (long long)plan->records.reach);
-    qb__macros_add(&macros, "CAP", (long long)plan->records.cap);
-    if (keeps_rows(plan)) {
-        qb__macros_add(&macros, "WINDOW", (long long)plan->records.window);
-        qb__macros_add(&macros, "STAGED", (long long)plan->records.staged);
-    }
-    QB__TRY(qb__program_build(plan->device, "project_joseph_back.cl", macros.list, &plan->back));
-    QB__TRY(qb__kernel_get(plan->back, "project_joseph_back", &plan->back_kernel));
+    if (plan->tiles.last > 0) QB__TRY(build_back(plan, (size_t)plan->values[STEPS], &plan->back, &plan->back_kernel));
+    if (plan->tiles.last_steps) QB__TRY(build_back(plan, plan->tiles.last_steps, &plan->back_last, &plan->last_kernel));
 out:
     return status;
 }
@@ -175,7 +193,8 @@ static void count_copies(qb__joseph_plan *plan) {
 }
 
 static qb_status records_of(const qb__joseph_problem *p, const int *values, qb__joseph_records *records) {
-    const qb__joseph_tile tile = {(size_t)values[LINES], PLANES, 32 * (size_t)values[STEPS]};
+    const size_t steps = qb__larger((size_t)values[STEPS], tiles_of(p->grid->n[2], values).last_steps);
+    const qb__joseph_tile tile = {(size_t)values[LINES], PLANES, 32 * steps};
     return qb__joseph_records_make(p, &tile, records);
 }
 
@@ -190,6 +209,7 @@ qb_status qb__joseph_plan_possible(const qb__joseph_problem *p, const int *value
 /* All programs except those that change layouts. */
 static qb_status fill(qb__joseph_plan *plan, const qb__joseph_problem *p, const int *values) {
     qb_status status;
+    plan->tiles = tiles_of(p->grid->n[2], values);
     QB__TRY(records_of(p, values, &plan->records));
     plan->vertical = plan->records.fans != NULL;
     plan->wide = qb__joseph_is_wide(p, plan->most.slices);
@@ -276,7 +296,7 @@ void qb__joseph_plan_destroy(qb__joseph_plan *plan) {
     qb__memory *const memory[] = {plan->fans,   plan->view_records, plan->runs, plan->axes,
                                   plan->scaled, plan->turned,       plan->odd};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) qb__memory_destroy(memory[i]);
-    qb__program *const program[] = {plan->layout, plan->forward, plan->scale, plan->back};
+    qb__program *const program[] = {plan->layout, plan->forward, plan->scale, plan->back, plan->back_last};
     for (size_t i = 0; i < sizeof program / sizeof *program; i++) qb__program_release(program[i]);
     qb__free(plan);
 }

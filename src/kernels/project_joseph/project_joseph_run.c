@@ -165,9 +165,15 @@ static uint64_t slab_floats(const qb__joseph_plan *plan) {
     return (uint64_t)(plan->n[0] + 2 * EDGE) * (plan->n[1] + 2 * EDGE) * qb__joseph_line(plan->flat, plan->most.slices);
 }
 
-/* The runs of one axis of a block. */
-static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block, int axis, uint64_t copy_floats,
-                          qb__memory *slab, const box *b, bool more) {
+/* `layers` tiles along z from voxel `bottom` on. */
+typedef struct tower {
+    qb__kernel *kernel;
+    size_t bottom, layers;
+} tower;
+
+/* The runs of one axis of a block, for some tiles. */
+static qb_status add_tiles(qb__joseph_plan *plan, qb__queue *queue, size_t block, int axis, uint64_t copy_floats,
+                           qb__memory *slab, const box *b, const tower *t, bool more) {
     const size_t first = plan->records.first_run[axis][block];
     const size_t end = axis == 0 ? plan->records.first_run[1][block] : plan->records.first_run[0][block + 1];
     const int32_t first_view = (int32_t)(block * plan->records.block), run0 = (int32_t)first;
@@ -175,12 +181,13 @@ static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block,
     const int32_t stride = (int32_t)qb__joseph_stride(plan->flat, plan->rows),
                   line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
     const int32_t step_y = line * (int32_t)(plan->n[0] + 2 * EDGE);
-    const size_t y0 = b->y0, tall = qb__joseph_tile_slices(plan->values);
+    const size_t y0 = b->y0;
     const size_t line0 = axis == 0 ? y0 / (size_t)plan->values[LINES] : 0, plane0 = axis == 0 ? 0 : y0 / PLANES;
     const int32_t tile_line = (int32_t)line0, tile_plane = (int32_t)plane0;
     const int32_t lines = (int32_t)(axis == 0 ? b->y1 : plan->n[0]), planes = (int32_t)(axis == 0 ? plan->n[0] : b->y1);
     const int32_t line_step = axis == 0 ? step_y : line, plane_step = axis == 0 ? line : step_y;
     const int32_t from = (int32_t)b->z0, to = (int32_t)b->z1, start = EDGE * step_y + EDGE * line + FRONT;
+    const int32_t bottom = (int32_t)t->bottom, layers = (int32_t)t->layers;
     const int32_t add = more, longest = columns + 1;
     const uint64_t rays_apart = (uint64_t)plan->copies * copy_floats, slab_apart = slab_floats(plan);
     const qb__arg args[] = {QB__MEMORIES(plan->scaled, plan->fans),
@@ -188,13 +195,24 @@ static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block,
                             QB__MEMORY(plan->runs),
                             QB__VALUES(run0, runs, longest, columns, rows, stride, tile_line, lines, tile_plane, planes,
                                        line_step, plane_step),
-                            QB__VALUES(from, to, start),
+                            QB__VALUES(from, to, bottom, layers, start),
                             QB__MEMORY(slab),
                             QB__VALUES(add, rays_apart, slab_apart)};
     if (runs == 0 && more) return QB_OK;
-    return LAUNCH(
-        plan->back_kernel, queue, ITEMS, args, qb__ceil_div((size_t)lines, (size_t)plan->values[LINES]) - line0,
-        qb__ceil_div((size_t)planes, PLANES) - plane0, (qb__ceil_div(b->z1, tall) - b->z0 / tall) * plan->members);
+    return LAUNCH(t->kernel, queue, ITEMS, args, qb__ceil_div((size_t)lines, (size_t)plan->values[LINES]) - line0,
+                  qb__ceil_div((size_t)planes, PLANES) - plane0, t->layers * plan->members);
+}
+
+static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block, int axis, uint64_t copy_floats,
+                          qb__memory *slab, const box *b, bool more) {
+    const size_t tall = qb__joseph_tile_slices(plan->values), last = plan->tiles.last;
+    const size_t first = b->z0 / tall, end = qb__ceil_div(qb__smaller(b->z1, last), tall);
+    const tower alike = {plan->back_kernel, first * tall, end - first}, top = {plan->last_kernel, last, 1};
+    qb_status status = QB_OK;
+    if (b->z0 < last) QB__TRY(add_tiles(plan, queue, block, axis, copy_floats, slab, b, &alike, more));
+    if (b->z1 > last) status = add_tiles(plan, queue, block, axis, copy_floats, slab, b, &top, more);
+out:
+    return status;
 }
 
 static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, size_t count, uint64_t copy_floats,

@@ -72,6 +72,7 @@ typedef struct qb__rings_row {
     float *sums;                          /* [QB__RINGS_SUMS][columns] of the views v / qb__rings_summed(views) */
     float *ranks;                         /* qb__rings_ranks_floats() numbers */
     double *stripe;                       /* [columns] found so far: to be subtracted from line integrals */
+    size_t sure;                          /* number of stripes found in air that would be sure elsewhere, too */
     bool *lost;                           /* [columns] has no usable value */
     bool *doubt;                          /* [columns], scratch */
     qb__course *course;                   /* [qb__courses_room(columns)] found: stripes that change over the views */
@@ -84,6 +85,10 @@ size_t qb__rings_work(size_t columns);
 /* Numbers from one line to the next where a line has QB__RING_ENDS numbers before and after it. */
 size_t qb__rings_apart(size_t columns);
 
+/* Adds narrow stripes in the columns at both ends that the object never covers. */
+void qb__rings_air(qb__rings_row *row);
+/* Replaces stripes found close to each other by fewer columns that explain the second differences kinks[n] as well. */
+void qb__rings_sparser(const double *kinks, const double *errors, size_t n, double *found);
 /* Sets lost[] if a column does not change with the views, or changes much more than the columns on both sides. */
 void qb__rings_dead(const qb__rings_how *how, qb__rings_row *row);
 /* Fills means[] from lines[]; so does qb__rings_windows(). */

@@ -260,7 +260,8 @@ static bool has_many(const qb__rings_how *how, size_t sure, size_t columns) {
 static void drop_doubtful(const qb__rings_how *how, const qb__rings_row *row, spikes *s) {
     double *errors = s->ground; /* of the height at a column, as a median over 9 columns */
     qb__rings_ground(row->measured[QB__RINGS_HEIGHT_ERROR], s->n, errors);
-    if (has_many(how, pick(s, errors, 1, 1, s->scratch), s->n)) pick(s, errors, AMONG_MANY, MOST_ALIKE, s->scratch);
+    if (has_many(how, row->sure + pick(s, errors, 1, 1, s->scratch), s->n))
+        pick(s, errors, AMONG_MANY, MOST_ALIKE, s->scratch);
     memcpy(s->found, s->scratch, s->n * sizeof *s->found);
 }
 
@@ -284,6 +285,8 @@ void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
         if (!found && !pairs) break;
     }
     if (n < QB__RINGS_FEW) drop_corners(&s);
+    drop_doubtful(how, row, &s);
+    qb__rings_sparser(s.kinks, s.kink_errors, n, s.found);
     drop_doubtful(how, row, &s);
     qb__rings_distances(row, s.found, s.scratch);
     for (size_t c = 0; c < n; c++) {

@@ -10,14 +10,20 @@
 #include "base/sort.h"
 #include "prep/rings.h"
 
-enum { STRIPES = 64, /* stripes per row, at most */ NARROWEST = 3 /* columns; two are a pair of narrow stripes */ };
+enum {
+    STRIPES = 64,  /* per row, at most */
+    NARROWEST = 3, /* columns; two are a pair of narrow stripes */
+    OUTSIDE = 2    /* columns on both sides that must be smooth */
+};
 /* smallest value of each of the four second differences, relative to the height, except for noise */
 static const double ALIKE = 0.7;
 /* second differences next to a step, at most this share of its height, except for noise */
 static const double SMOOTH = 0.35;
-static const double CLEARLY = 1.2; /* required ratio of improvements */
-static const double NOISE = 2;     /* standard errors that each may deviate */
-static const double CERTAIN = 0.4; /* largest standard error of each, relative to the height */
+static const double CLEARLY = 1.15; /* required ratio of improvements at both ends: without noise it is 4/3 */
+static const double NO_PAIR = 0.95; /* the same for two narrow stripes at each end: without noise it is 10/9 */
+static const double WIDE = 0.3;     /* a stripe of the greatest width must be higher by this share than a narrow one */
+static const double NOISE = 2;      /* standard errors that each may deviate */
+static const double CERTAIN = 0.4;  /* largest standard error of each, relative to the height */
 
 typedef struct steps {
     size_t n;
@@ -47,12 +53,19 @@ static bool is_smooth(const steps *s, size_t c, double height) {
     return fabs(s->left[c]) < SMOOTH * fabs(height) + NOISE * s->kink_errors[c];
 }
 
-/* True if the second differences around columns c - 1 and c are better explained by a step between them than by a
- * narrow stripe in one of them, comparing the squares that each explains. */
-static bool is_step(const steps *s, size_t c) {
-    const double *k = s->left + c;
-    const double step = k[-1] - k[0], before = k[-2] - 2 * k[-1] + k[0], after = k[-1] - 2 * k[0] + k[1];
-    return step * step / 2 > CLEARLY * fmax(before * before, after * after) / 6;
+/* True if the second differences at both ends are better explained by steps than by one narrow stripe or two side by
+ * side, comparing the squares that each explains. */
+static bool are_steps(const steps *s, size_t first, size_t end) {
+    double steps_both = 0, narrow_both = 0, pairs_both = 0;
+    for (int i = 0; i < 2; i++) {
+        const double *k = s->left + (i ? end : first);
+        const double step = k[-1] - k[0], before = k[-2] - 2 * k[-1] + k[0], after = k[-1] - 2 * k[0] + k[1];
+        const double by_step = step * step / 2, narrow = fmax(before * before, after * after) / 6;
+        const double pair = 0.3 * (before * before + after * after) + 0.4 * before * after;
+        if (by_step <= fmax(narrow, NO_PAIR * pair)) return false;
+        steps_both += by_step, narrow_both += narrow, pairs_both += pair;
+    }
+    return steps_both > fmax(CLEARLY * narrow_both, pairs_both);
 }
 
 /* True if columns first <= c < end are a stripe of that height. The columns inside a thin one are its edges. */
@@ -64,24 +77,27 @@ static bool is_stripe(const steps *s, size_t first, size_t end, double height) {
         const double error = s->kink_errors[at[i]];
         if (shown + NOISE * error < ALIKE * fabs(height) || shown <= 0 || error > CERTAIN * fabs(height)) return false;
     }
-    if (!is_step(s, first) || !is_step(s, end)) return false;
-    if (!is_smooth(s, first - 2, height) || !is_smooth(s, end + 1, height)) return false;
+    if (!are_steps(s, first, end)) return false;
+    for (size_t i = 1; i <= OUTSIDE; i++)
+        if (!is_smooth(s, first - 1 - i, height) || !is_smooth(s, end + i, height)) return false;
     return end - first < 4 || (is_smooth(s, first + 1, height) && is_smooth(s, end - 2, height));
 }
 
-/* The highest stripe of at most `widest` columns: its first column; 0 for none. */
+/* The highest stripe of at most `widest` columns: its first column; 0 for none. What lies between two
+ * stripes looks like a wider one. */
 static size_t highest(const steps *s, size_t widest, size_t *end, double *height) {
     const size_t n = s->n;
     const double *k = s->left;
     size_t first = 0;
-    *height = 0;
+    double most = 0;
     for (size_t c = 3; c + 3 + NARROWEST < n; c++) {
         const double step = 0.5 * (k[c - 1] - k[c]);
         if (fabs(step) < s->snr * s->errors[c]) continue;
         for (size_t e = c + NARROWEST; e <= c + widest && e + 3 < n; e++) {
             const double down = 0.5 * (k[e - 1] - k[e]), mean = 0.5 * (step - down);
-            if (step * down >= 0 || fabs(down) < s->snr * s->errors[e] || fabs(mean) <= fabs(*height)) continue;
-            if (is_stripe(s, c, e, mean)) first = c, *end = e, *height = mean;
+            const double high = fabs(mean) * (1 - WIDE * (double)(e - c) / (double)widest);
+            if (step * down >= 0 || fabs(down) < s->snr * s->errors[e] || high <= most) continue;
+            if (is_stripe(s, c, e, mean)) first = c, *end = e, *height = mean, most = high;
         }
     }
     return first;
@@ -95,7 +111,7 @@ void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row) {
     measure(row, &s);
     for (int i = 0; i < STRIPES; i++) {
         size_t end = 0;
-        double height;
+        double height = 0;
         for (size_t c = 0; c < n; c++) s.left[c] = s.kinks[c];
         qb__rings_ground(s.left, n, s.ground);
         for (size_t c = 0; c < n; c++) s.left[c] -= s.ground[c];

@@ -46,6 +46,7 @@ def parse():
     parser.add_argument("--threads", type=int, default=2, metavar="N")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--warm", action="store_true", help="each runs twice")
+    parser.add_argument("--neighbours", help="those of qb mbir, as 1,0.7071,1,0.7071,0.5774; else its default")
     parser.add_argument("--qb-only", action="store_true")
     parser.add_argument("--qb", help="the command (else that of PATH, else build/qb)")
     parser.add_argument("--json", metavar="FILE")
@@ -88,8 +89,9 @@ def by_arrays(args, lines):
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
     import quickbeam_ct
     angles = numpy.linspace(0, 2 * numpy.pi, args.views, endpoint=False)
+    more = {"neighbours": [float(x) for x in args.neighbours.split(",")]} if args.neighbours else {}
     return timed(lambda: quickbeam_ct.mbir(lines, angles, SDD / SOD * WIDTH / args.size, sod=SOD, sdd=SDD, quantity="line_integral", device=args.device,
-                                           threads=args.threads), args.warm)
+                                           threads=args.threads, **more), args.warm)
 
 
 def by_fdk(args, folder, truth):
@@ -104,6 +106,7 @@ def by_fdk(args, folder, truth):
 def by_qb(args, folder, truth):
     import numpy
     job = [args.qb, "mbir", folder / "scan.h5", "--sod", SOD, "--sdd", SDD, "--device", args.device, "--threads", args.threads, "--json", "-q"]
+    job += ["--neighbours", args.neighbours] if args.neighbours else []
     if args.converged:
         run(*job, "-o", folder / "best.npy", "--equits", args.converged, "--stop", 1e-3)
     text, process, _ = run(*job, "-o", folder / "x.npy")

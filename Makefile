@@ -17,7 +17,7 @@ TARGET ?= product # of CMake: `all` builds the test programs too
 .PHONY: all demo check test test-all test-peers test-faults wheel test-python fuzz asan bench install clean packages
 
 all: packages
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS) >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
+	@cmake -S . -B $(BUILD) -G Ninja -DQB_UNITS=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS) >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
 	@rm -f $(BUILD).log
 	@cmake --build $(BUILD) --target $(TARGET)
 

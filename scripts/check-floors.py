@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check-floors.py [--calls]: each floor of src/ includes only its own folder and floors below it; examples/ and python/ only
+"""check-floors.py: each floor of src/ includes only its own folder and floors below it; examples/ and python/ only
 public headers, tools/ and plugins/ also the headers of src/ that are made for them; tests/ only public headers, src/ and what
 lies beside them. No header includes itself by way of others, and no sources (a .c with its .h) go round in a circle.
 
-The objects in build/ show the same of calls: a function calls only functions of its own folder and of lower floors, no sources
-call each other in a circle, and a function that only its own source uses is static. A row of a table that names a function is
-no call. This is left out where an object is missing or older than its source; --calls checks only this, and makes that an error.
+The same holds for calls: a function calls only functions of its own folder and of lower floors, no sources call each other in a
+circle, and a function that only its own source uses is static. A row of a table that names a function is no call.
 
 Interfaces stay thin: structs of FIELDS have at most so many. recon/ reads no JSON that the library itself has made.
 
@@ -18,7 +17,6 @@ import functools
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
 FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4, "dist": 4, "papers": 4.5, "planner": 5, "ops": 6,
@@ -166,46 +164,26 @@ def check_interfaces():
             complain(file, "reads JSON: what the library knows stands in structs, such as qb__job_facts")
 
 
-def objects():
-    """The object of each source of the library, by the source's name below src/ without ending; None if one is not up to date."""
-    made = {}
-    for source in files("src"):
-        name = str(source.relative_to(root))
-        found = [o for part in ("qb_objects", "quickbeam_mpi") if (o := root / "build/CMakeFiles" / f"{part}.dir" / f"{name}.o").exists()]
-        if source.suffix != ".c" or (not found and source.parent.name in ("dist", "papers")):
-            continue  # the last: a build without MPI, or without the kernels of papers
-        if not found or found[0].stat().st_mtime < source.stat().st_mtime:
-            return None
-        made[name[len("src/"):-2]] = found[0]
-    return made
-
-
-def readout(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-
-
-def check_calls(must):
-    made = objects()
-    if not made:
-        if must:
-            complain("build", "an object is missing or older than its source: build first")
-        return
-    paths, names = [str(p) for p in made.values()], {str(p): n for n, p in made.items()}
-    home, used, calls, file, code = {}, set(), {}, None, False
-    for line in readout("nm", "-A", "--defined-only", *paths):
-        path, _, rest = line.partition(":")
-        if rest.split()[1] in "TW":
-            home[rest.split()[2]] = names[path]
-    for line in readout("readelf", "-rW", *paths):
-        word = line.split()
-        if line.startswith("File: "):
-            file = names[line[6:].strip()]
-        elif line.startswith("Relocation section"):
-            code = ".rela.text" in line
-        elif len(word) >= 5 and home.get(word[4], file) != file:
-            used.add(word[4])
-            if code:
-                calls.setdefault(file, {}).setdefault(home[word[4]], word[4])
+def check_calls():
+    """Functions of other sources that a function's body names, itself or by a macro or an inline function of a header. A
+    table of functions calls none of them."""
+    head = r"^(?!typedef)\w[^;{}=\n]*\b(qb_\w+)\([^;{}]*\)\s*\{"
+    code = {str(f.relative_to(root / "src"))[:-2]: re.sub(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"', "", f.read_text(), flags=re.S)
+            for f in files("src") if f.suffix == ".c"}
+    headers = "".join(re.sub(r"^\w[^;{}]*\);", "", re.sub(r"/\*.*?\*/", "", f.read_text(), flags=re.S), flags=re.M)
+                      for f in files("src") if f.suffix == ".h")  # without declarations
+    home = {m.group(1): name for name, text in code.items() for m in re.finditer(head, text, re.M) if not m.group(0).startswith("static")}
+    macro = r"^#define (\w+)(?:[^\n]*\\\n)*[^\n]*|^static inline[^;{}=\n]*\b(\w+)\([^;{}]*\)\s*\{(?:[^\n]*\}$|.*?^\})"
+    by_header = {m.group(1) or m.group(2): {w for w in re.findall(r"\w+", m.group(0)) if w in home}
+                 for m in re.finditer(macro, headers, re.M | re.S)}
+    used, calls = set(re.findall(r"\w+", headers)), {}
+    for file, text in code.items():
+        used |= {w for w in re.findall(r"\w+", text) if home.get(w, file) != file}
+        for body in re.finditer(r"^\w[^;{}=\n]*\([^;{}]*\)\s*\{(?:[^\n]*\}$|.*?^\})", text, re.M | re.S):
+            named = set(re.findall(r"\w+", re.sub(r"\bstatic const [^;]*;", "", body.group(0))))
+            for word in sorted(named.union(*(by_header.get(w, ()) for w in named))):
+                if home.get(word, file) != file:
+                    calls.setdefault(file, {}).setdefault(home[word], word)
     for file, others in calls.items():
         for other, function in others.items():
             floor, below = (FLOORS[n.split("/")[0]] for n in (file, other))
@@ -220,14 +198,11 @@ def check_calls(must):
         complain(f"src/{home[name]}.c", f"{name}() is used here alone: make it static")
 
 
-if "--calls" in sys.argv[1:]:
-    check_calls(True)
-else:
-    check_floors()
-    check_guests()
-    check_circles()
-    check_writers()
-    check_interfaces()
-    check_calls(False)
+check_floors()
+check_guests()
+check_circles()
+check_writers()
+check_interfaces()
+check_calls()
 print(f"floors: {bad} wrong includes, calls, circles or writers")
 sys.exit(bad != 0)

@@ -100,8 +100,7 @@ check)
     step "words" python3 scripts/check-words.py
     step "sizes of files" scripts/check-sizes.sh
     layout
-    step "release build" configure build
-    step "calls" python3 scripts/check-floors.py --calls
+    step "release build" configure build -DQB_UNITS=ON
     QB_QUICK=1 run release build -L check
     ;;
 test | all)
@@ -110,8 +109,7 @@ test | all)
     step "words" python3 scripts/check-words.py
     step "sizes of files" scripts/check-sizes.sh
     layout
-    step "release build" configure build
-    step "calls" python3 scripts/check-floors.py --calls
+    step "release build" configure build -DQB_UNITS=ON
     step "build without optional libraries" bare
     step "build with sanitizers" configure build-asan -DQB_SANITIZE=ON -DQB_TEST_CACHE="$PWD/build/kernel-cache"
     with_clang
@@ -147,7 +145,7 @@ peers)
     step "peers from PyPI" scripts/get-peers.sh build-peers
     nvrtc=$(scripts/get-nvrtc.sh build-peers)
     case $nvrtc in build-peers/*) export QB_LIBNVRTC="$PWD/$nvrtc" ;; esac
-    step "release build" configure build -DQB_PEERS_PYTHON="$PWD/build-peers/bin/python"
+    step "release build" configure build -DQB_UNITS=ON -DQB_PEERS_PYTHON="$PWD/build-peers/bin/python"
     wait "$libraries" || true
     libraries=
     run release build -L peers

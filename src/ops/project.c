@@ -39,7 +39,7 @@ static qb_status choose(const qb_geometry *geometry, const qb_grid *grid, const 
 static qb_status check_overlap(const qb_projector *p) {
     static const size_t from[3] = {0, 0, 0};
     for (size_t i = 0; i < p->geometry.views; i++) {
-        qb__window window = qb__project_window(p, i, from, p->grid.n);
+        qb__view_window window = qb__project_window(p, i, from, p->grid.n);
         if (window.c0 < window.c1) return QB_OK;
     }
     double middle[3];

@@ -96,9 +96,9 @@ size_t qb__project_fan_bytes(size_t columns);
 size_t qb__project_fixed_bytes(const qb_projector *projector);
 
 /* The columns and rows c0 <= column < c1, r0 <= row < r1 of a view that see voxels at[j] <= voxel < at[j] + n[j]. */
-typedef struct qb__window {
+typedef struct qb__view_window {
     size_t c0, c1, r0, r1;
-} qb__window;
-qb__window qb__project_window(const qb_projector *projector, size_t view, const size_t at[3], const size_t n[3]);
+} qb__view_window;
+qb__view_window qb__project_window(const qb_projector *projector, size_t view, const size_t at[3], const size_t n[3]);
 
 #endif

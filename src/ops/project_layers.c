@@ -98,7 +98,7 @@ static void forward_brick(const work *w, const qb__joseph_brick *b, size_t view,
                           const qb__fan *fans, void *scratch) {
     const qb_projector *p = w->p;
     float *sums = w->sums + (view - w->view0) * qb__project_view_floats(p);
-    qb__window seen = qb__project_window(p, view, b->at, b->n);
+    qb__view_window seen = qb__project_window(p, view, b->at, b->n);
     if (seen.c0 < c0) seen.c0 = c0;
     if (seen.c1 > c1) seen.c1 = c1;
     if (seen.c0 >= seen.c1) return;
@@ -136,7 +136,7 @@ static void adjoint_task(void *context, size_t task, int worker) {
     const qb__joseph_brick b = brick_at(p, index % layer_bricks(p), layer * p->side[2], d.brick);
     qb__joseph_pack(&b, w->slab, w->slab0, p->grid.n[0], p->grid.n[1]);
     for (size_t view = w->view0; view < w->view1; view++) {
-        const qb__window seen = qb__project_window(p, view, b.at, b.n);
+        const qb__view_window seen = qb__project_window(p, view, b.at, b.n);
         const float *values = w->sums + (view - w->view0) * qb__project_view_floats(p);
         for (size_t c = seen.c0; c < seen.c1; c++) d.fans[c - seen.c0] = qb__fan_of(&p->geometry, &p->grid, view, c);
         p->variant->adjoint(&b, d.fans, seen.c1 - seen.c0, seen.r0, seen.r1, values + seen.c0 * p->stride, p->stride,
@@ -159,7 +159,7 @@ typedef struct seen_by {
 
 static qb__flat_columns columns_of(const void *context, size_t view) {
     const seen_by *s = context;
-    const qb__window window = qb__project_window(s->p, view, s->at, s->n);
+    const qb__view_window window = qb__project_window(s->p, view, s->at, s->n);
     return (qb__flat_columns){window.c0, window.c1};
 }
 

@@ -30,9 +30,9 @@ static void curve_ranges(const qb_geometry *geometry, size_t view, range *column
 
 /* A box in front of the source is seen within the convex hull of its corners. A ray touches a voxel if it passes less
  * than one voxel from its centre, hence the margin. */
-qb__window qb__project_window(const qb_projector *p, size_t view, const size_t at[3], const size_t n[3]) {
+qb__view_window qb__project_window(const qb_projector *p, size_t view, const size_t at[3], const size_t n[3]) {
     const qb_geometry *g = &p->geometry;
-    const qb__window all = {0, g->columns, 0, g->rows};
+    const qb__view_window all = {0, g->columns, 0, g->rows};
     range columns = {INFINITY, -INFINITY}, rows = {INFINITY, -INFINITY};
     for (int corner = 0; corner < 8; corner++) {
         double place[3], pixel[3];
@@ -47,6 +47,6 @@ qb__window qb__project_window(const qb_projector *p, size_t view, const size_t a
     if (!(isfinite(columns.low + columns.high + rows.low + rows.high))) return all;
     double c0 = fmax(0, ceil(columns.low)), c1 = fmin((double)all.c1, floor(columns.high) + 1);
     double r0 = fmax(0, ceil(rows.low)), r1 = fmin((double)all.r1, floor(rows.high) + 1);
-    if (!(c0 < c1 && r0 < r1)) return (qb__window){0, 0, 0, 0};
-    return (qb__window){(size_t)c0, (size_t)c1, (size_t)r0, (size_t)r1};
+    if (!(c0 < c1 && r0 < r1)) return (qb__view_window){0, 0, 0, 0};
+    return (qb__view_window){(size_t)c0, (size_t)c1, (size_t)r0, (size_t)r1};
 }

@@ -13,7 +13,7 @@
 
 /* Largest factor by which --hardening changes values up to `most`. */
 static double surrogate(const qb_prep_options *options, double most) {
-    qb__curve *curve = NULL;
+    qb__hardening_curve *curve = NULL;
     double bent = 1;
     if (options && qb__curve_create(options->hardening, &curve) != QB_OK) return INFINITY;
     if (curve && curve->table) {

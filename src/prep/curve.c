@@ -17,7 +17,7 @@ enum { POINTS = 4096, MOST_TEXT = 1 << 20 };
 
 /* ---- A[,B] ---- */
 
-double qb__curve_turns(const qb__curve *c) {
+double qb__curve_turns(const qb__hardening_curve *c) {
     const double a = (double)c->a, b = (double)c->b, under = a * a - 3 * b;
     if (c->table || under < 0) return INFINITY;
     const double rest =
@@ -25,7 +25,7 @@ double qb__curve_turns(const qb__curve *c) {
     return rest > 0 ? 1 / rest : INFINITY;
 }
 
-static qb_status take_numbers(const char *text, qb__curve *c) {
+static qb_status take_numbers(const char *text, qb__hardening_curve *c) {
     const double LEAST = 1, MOST = 10;
     double number[2] = {0, 0};
     const char *at = text;
@@ -54,7 +54,7 @@ static qb_status take_numbers(const char *text, qb__curve *c) {
 /* The ratio of m to p at step i of the table. */
 typedef double ratio_fn(const void *context, double p);
 
-static qb_status tabulate(qb__curve *c, double end, ratio_fn *ratio, const void *context, double slope) {
+static qb_status tabulate(qb__hardening_curve *c, double end, ratio_fn *ratio, const void *context, double slope) {
     c->table = true;
     c->end = (float)end, c->per_step = (float)(QB__CURVE_STEPS / end), c->slope = (float)slope;
     for (int i = 0; i <= QB__CURVE_STEPS; i++) c->ratio[i] = (float)ratio(context, end * i / QB__CURVE_STEPS);
@@ -100,7 +100,7 @@ static qb_status take_line(points *t, const char *line) {
     return QB_OK;
 }
 
-static qb_status take_table(const char *path, qb__curve *c) {
+static qb_status take_table(const char *path, qb__hardening_curve *c) {
     char *text = NULL, *rest = NULL;
     points *t = NULL;
     qb_status status;
@@ -134,7 +134,7 @@ static double ratio_of_spectrum(const void *context, double p) {
     return s->reference / thin;
 }
 
-static qb_status take_spectrum(const char *text, qb__curve *c) {
+static qb_status take_spectrum(const char *text, qb__hardening_curve *c) {
     const double END = 14, STEP = 1e-3; /* -ln of the smallest transmission */
     qb__spectrum *s;
     qb_status status = qb__alloc(1, sizeof *s, &s);
@@ -148,7 +148,7 @@ static qb_status take_spectrum(const char *text, qb__curve *c) {
 }
 
 /* Make the curve of the light material. Rays through the dense material were corrected before (prep/dense.h). */
-static qb_status take_two(const char *text, qb__curve *c) {
+static qb_status take_two(const char *text, qb__hardening_curve *c) {
     char base[QB__TWO_TEXT];
     const qb_status status = qb__two_base(text, base);
     return status == QB_OK ? take_spectrum(strchr(base, ':') + 1, c) : status;
@@ -156,9 +156,9 @@ static qb_status take_two(const char *text, qb__curve *c) {
 
 /* ---- all kinds ---- */
 
-qb_status qb__curve_create(const char *text, qb__curve **curve) {
+qb_status qb__curve_create(const char *text, qb__hardening_curve **curve) {
     static const char table[] = "table:", spectrum[] = "spectrum:", two[] = "two:";
-    qb__curve *c = NULL;
+    qb__hardening_curve *c = NULL;
     *curve = NULL;
     if (!text || !*text || strcmp(text, "none") == 0) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *c, &c);
@@ -178,7 +178,7 @@ qb_status qb__curve_create(const char *text, qb__curve **curve) {
     return status;
 }
 
-void qb__curve_destroy(qb__curve *curve) {
+void qb__curve_destroy(qb__hardening_curve *curve) {
     if (curve) qb__free(curve->macro);
     qb__free(curve);
 }
@@ -186,7 +186,7 @@ void qb__curve_destroy(qb__curve *curve) {
 enum { BLOCK = 128 };
 
 /* Three loops, so that the compiler vectorises the first and the last. */
-static void look_up(const qb__curve *c, size_t count, const float *in, float *out) {
+static void look_up(const qb__hardening_curve *c, size_t count, const float *in, float *out) {
     const float end = c->end, per_step = c->per_step, slope = c->slope, first = c->ratio[0];
     float x[BLOCK], part[BLOCK], ratio[BLOCK];
     int step[BLOCK];
@@ -205,7 +205,7 @@ static void look_up(const qb__curve *c, size_t count, const float *in, float *ou
     for (size_t k = 0; k < count; k++) out[k] = x[k] * ratio[k] + (in[k] - x[k]) * (in[k] > 0 ? slope : first);
 }
 
-void qb__curve_run(const qb__curve *c, size_t count, const float *in, float *out) {
+void qb__curve_run(const qb__hardening_curve *c, size_t count, const float *in, float *out) {
     if (c->table) {
         for (size_t i = 0; i < count; i += BLOCK) look_up(c, count - i < BLOCK ? count - i : BLOCK, in + i, out + i);
         return;
@@ -216,18 +216,18 @@ void qb__curve_run(const qb__curve *c, size_t count, const float *in, float *out
     }
 }
 
-double qb__curve_at(const qb__curve *c, double p) {
+double qb__curve_at(const qb__hardening_curve *c, double p) {
     float out = (float)p;
     if (!c->table) return p + p * p * ((double)c->a + (double)c->b * p);
     look_up(c, 1, &out, &out);
     return (double)out;
 }
 
-double qb__curve_growth(const qb__curve *c) {
+double qb__curve_growth(const qb__hardening_curve *c) {
     return c->table ? (double)c->ratio[QB__CURVE_STEPS] / (double)c->ratio[0] : 1;
 }
 
-void qb__curve_define(const qb__curve *c, qb__macros *macros) {
+void qb__curve_define(const qb__hardening_curve *c, qb__macros *macros) {
     if (!c->table) {
         qb__macros_add_float(macros, "HARDENING2", c->a);
         qb__macros_add_float(macros, "HARDENING3", c->b);

@@ -15,7 +15,7 @@ static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
 }
 
 static qb_status check(const qb_scan_info *info, const qb_prep_options *options) {
-    qb__curve *curve = NULL;
+    qb__hardening_curve *curve = NULL;
     (void)info;
     const qb_status status = qb__curve_create(options->hardening, &curve);
     qb__curve_destroy(curve);

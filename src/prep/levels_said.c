@@ -241,7 +241,7 @@ qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_pr
 
 void qb__levels_warn_hardening(const qb_prep_options *options, const qb__lines_look *lines, const qb_env *env) {
     const double NEAR = 0.95, FALLS = 0.95;
-    qb__curve *curve = NULL;
+    qb__hardening_curve *curve = NULL;
     if (qb__curve_create(options->hardening, &curve) != QB_OK || !curve) return;
     const double p = qb__curve_turns(curve), top = qb__curve_at(curve, p), growth = qb__curve_growth(curve);
     double high = 0;

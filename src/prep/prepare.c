@@ -26,7 +26,7 @@ struct qb__prepare {
     qb__prep steps;
     qb__fields fields;
     qb__neighbours *neighbours; /* NULL: no step looks at them */
-    qb__curve *curve;           /* NULL: none */
+    qb__hardening_curve *curve; /* NULL: none */
     char note[NOTES][240];      /* notes of the steps, in the order of their rows */
     const qb_scan *scan;
     float floor;    /* smallest transmission as the user gave it, for messages */

@@ -13,7 +13,8 @@
 #include "prep/fields.h"
 #include "prep/step.h"
 
-static const char constant[] = "constant:", smooth[] = "smooth:";
+static const char constant[] = "constant:";
+static const char smooth[] = "smooth:";
 
 bool qb__scatter_is_smooth(const qb_prep_options *options) {
     return options && options->scatter && strncmp(options->scatter, smooth, strlen(smooth)) == 0;

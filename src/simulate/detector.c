@@ -12,7 +12,7 @@
 #define HEADROOM 1.25 /* brightest pixel over the nominal one, with noise */
 #define FAULTY 0.1    /* share of faulty columns */
 
-/* Streams of random numbers for fixed patterns; frames are numbered by enum qb__frame_kind. */
+/* Streams of random numbers for fixed patterns; frames are numbered by enum qb__simulated_frame. */
 enum { PATTERN_PIXEL = 3, PATTERN_COLUMN, PATTERN_DARK };
 
 static uint64_t stream_seed(uint64_t seed, int kind) { return seed * 8 + (uint64_t)kind; }
@@ -114,7 +114,7 @@ static int dark_pattern(const qb__detector *d, size_t pixel) {
     return (int)(qb__random_bits(&random) % 9) - 4;
 }
 
-size_t qb__detector_expose(const qb__detector *d, enum qb__frame_kind kind, size_t frame, size_t row,
+size_t qb__detector_expose(const qb__detector *d, enum qb__simulated_frame kind, size_t frame, size_t row,
                            const double *transmission, uint16_t *out) {
     size_t clipped = 0;
     uint64_t seed = stream_seed(d->seed, kind);

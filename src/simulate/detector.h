@@ -25,7 +25,7 @@ typedef struct qb__detector {
     float *fault;   /* [columns] */
 } qb__detector;
 
-enum qb__frame_kind { QB__FRAME_VIEW, QB__FRAME_FLAT, QB__FRAME_DARK };
+enum qb__simulated_frame { QB__FRAME_VIEW, QB__FRAME_FLAT, QB__FRAME_DARK };
 
 /* photons 0: no counts, only faults. rings: standard deviation of the gain of faulty columns. */
 qb_status qb__detector_create(size_t rows, size_t columns, double photons, double rings, uint64_t seed,
@@ -34,7 +34,7 @@ void qb__detector_destroy(qb__detector *detector);
 
 /* One row of a frame; transmission[columns] is not read for QB__FRAME_DARK; NULL: 1. Returns the number of pixels
  * clipped at 65535. The result depends only on the arguments: any thread, any order. */
-size_t qb__detector_expose(const qb__detector *detector, enum qb__frame_kind kind, size_t frame, size_t row,
+size_t qb__detector_expose(const qb__detector *detector, enum qb__simulated_frame kind, size_t frame, size_t row,
                            const double *transmission, uint16_t *out);
 
 /* Position across the detector, -1..1; brightness of the beam there. */

@@ -49,7 +49,7 @@ static const struct {
     [QB__FAULT_SHIFTS] = {"shifts", 0, 0, 0, 0},
 };
 
-static qb_status load_shifts(const char *from, qb__faults *f) {
+static qb_status load_shifts(const char *from, qb__detector_faults *f) {
     char path[PATH_MAX];
     const size_t length = strcspn(from, ",");
     if (length == 0 || length >= sizeof path)
@@ -60,7 +60,7 @@ static qb_status load_shifts(const char *from, qb__faults *f) {
     return status == QB_OK ? qb__shifts_load(path, f->views, f->shift) : status;
 }
 
-static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
+static qb_status parse_one(const char *text, const char *from, qb__detector_faults *f) {
     for (int i = 0; i < QB__FAULT_KINDS; i++) {
         const size_t length = strlen(kinds[i].name);
         char *end;
@@ -81,7 +81,7 @@ static qb_status parse_one(const char *text, const char *from, qb__faults *f) {
                     text);
 }
 
-static qb_status parse(const char *text, qb__faults *f) {
+static qb_status parse(const char *text, qb__detector_faults *f) {
     for (const char *at = text;;) {
         qb_status status = parse_one(text, at, f);
         if (status != QB_OK) return status;
@@ -91,14 +91,14 @@ static qb_status parse(const char *text, qb__faults *f) {
     }
 }
 
-static bool is_free(const qb__faults *f, size_t first, size_t width) {
+static bool is_free(const qb__detector_faults *f, size_t first, size_t width) {
     for (size_t c = first - APART; c < first + width + APART; c++)
         if (c < f->columns && f->column[c].kind >= 0) return false;
     return true;
 }
 
 /* Add one fault of that kind, if there is a free place. */
-static void put(qb__faults *f, int kind, qb__random *random) {
+static void put(qb__detector_faults *f, int kind, qb__random *random) {
     const size_t width =
         kinds[kind].narrowest +
         (size_t)(qb__random_unit(random) * (double)(kinds[kind].widest - kinds[kind].narrowest + 1) * 0.9999);
@@ -121,8 +121,8 @@ static void put(qb__faults *f, int kind, qb__random *random) {
 }
 
 qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t columns, uint64_t seed,
-                            qb__faults *faults) {
-    *faults = (qb__faults){.views = views, .rows = rows, .columns = columns, .seed = seed};
+                            qb__detector_faults *faults) {
+    *faults = (qb__detector_faults){.views = views, .rows = rows, .columns = columns, .seed = seed};
     if (!text) return QB_OK;
     qb_status status = parse(text, faults);
     if (status == QB_OK) status = qb__alloc(columns, sizeof *faults->column, &faults->column);
@@ -138,13 +138,13 @@ qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t 
     return QB_OK;
 }
 
-void qb__faults_destroy(qb__faults *faults) {
+void qb__faults_destroy(qb__detector_faults *faults) {
     qb__free(faults->column);
     qb__free(faults->shift);
-    *faults = (qb__faults){0};
+    *faults = (qb__detector_faults){0};
 }
 
-static double of_column(const qb__faults *f, size_t view, size_t row, size_t c) {
+static double of_column(const qb__detector_faults *f, size_t view, size_t row, size_t c) {
     const qb__fault_column *fault = &f->column[c];
     const double size = (double)fault->size;
     switch (fault->kind) {
@@ -162,7 +162,7 @@ static double of_column(const qb__faults *f, size_t view, size_t row, size_t c) 
 }
 
 /* Stripes along the rows: their share of the beam, and their height in rows; they lie elsewhere in each frame. */
-static double stripes(const qb__faults *f, bool flat, size_t frame, size_t row) {
+static double stripes(const qb__detector_faults *f, bool flat, size_t frame, size_t row) {
     const double SHARE = 0.05, PERIOD = 12;
     if (f->amount[QB__FAULT_SWAY] == 0) return 1;
     qb__random random = qb__random_stream(f->seed * STREAMS + STREAM_PLACE, FRAMES + 2 * frame + flat);
@@ -172,13 +172,13 @@ static double stripes(const qb__faults *f, bool flat, size_t frame, size_t row) 
 }
 
 /* Collimator blades cover columns at both ends, and half of the next column. */
-static double of_blades(const qb__faults *f, size_t c) {
+static double of_blades(const qb__detector_faults *f, size_t c) {
     const double inside = (double)(c < f->columns - 1 - c ? c : f->columns - 1 - c) - f->amount[QB__FAULT_COLLIMATOR];
     return f->amount[QB__FAULT_COLLIMATOR] == 0 || inside > 0.5 ? 1 : inside > -0.5 ? 0.5 : 0;
 }
 
 /* The beam at a time of the scan: 0 in the first view, 1 in the last. */
-static double of_beam(const qb__faults *f, double part, size_t row, size_t c) {
+static double of_beam(const qb__detector_faults *f, double part, size_t row, size_t c) {
     const double moved = f->amount[QB__FAULT_MOVE] * part;
     const double x = qb__across((double)c, f->columns), y = qb__across((double)row, f->rows);
     const double factor =
@@ -187,20 +187,20 @@ static double of_beam(const qb__faults *f, double part, size_t row, size_t c) {
 }
 
 /* Share of the views without beam. */
-static bool is_blank(const qb__faults *f, size_t view) {
+static bool is_blank(const qb__detector_faults *f, size_t view) {
     qb__random random = qb__random_stream(~f->seed, view);
     return f->amount[QB__FAULT_BLANK] > 0 && qb__random_unit(&random) < f->amount[QB__FAULT_BLANK];
 }
 
 /* Brightness of a zinger in units of the open beam; 0: none. */
-static double zinger(const qb__faults *f, size_t view, size_t row, size_t c) {
+static double zinger(const qb__detector_faults *f, size_t view, size_t row, size_t c) {
     const double share = f->amount[QB__FAULT_ZINGERS];
     if (!(share > 0)) return 0;
     qb__random random = qb__random_stream(~f->seed, ((uint64_t)(view + 1) << 40) + row * f->columns + c);
     return qb__random_unit(&random) < share ? 0.5 + 1.5 * qb__random_unit(&random) : 0;
 }
 
-void qb__faults_apply(const qb__faults *f, size_t view, size_t row, double *transmission) {
+void qb__faults_apply(const qb__detector_faults *f, size_t view, size_t row, double *transmission) {
     if (!f->column) return;
     const double part = f->views > 1 ? (double)view / (double)(f->views - 1) : 0;
     const double striped = stripes(f, false, view, row);
@@ -211,7 +211,7 @@ void qb__faults_apply(const qb__faults *f, size_t view, size_t row, double *tran
     for (size_t c = 0; c < f->columns; c++) transmission[c] = (blank ? 0 : transmission[c]) + zinger(f, view, row, c);
 }
 
-void qb__faults_of_flat(const qb__faults *f, size_t flat, double view, size_t row, double *transmission) {
+void qb__faults_of_flat(const qb__detector_faults *f, size_t flat, double view, size_t row, double *transmission) {
     if (!f->column) return;
     const double part = isnan(view) || f->views < 2 ? 0 : (view - 0.5) / (double)(f->views - 1);
     const double striped = stripes(f, true, flat, row);

@@ -6,14 +6,14 @@
 #include "geometry/vector.h"
 #include "simulate/faults.h"
 
-bool qb__faults_of_views(const qb__faults *f) {
+bool qb__faults_of_views(const qb__detector_faults *f) {
     return f->amount[QB__FAULT_PHASE] > 0 || f->amount[QB__FAULT_SMOOTH] > 0 || f->amount[QB__FAULT_DISTORTION] > 0;
 }
 
 /* Move the detector so that pixel (c, r) sees the place middle + R^-1 ((c, r) - shift - middle) of the image that was
  * not moved (io/scan/places.h). R rotates the x axis (columns) towards the y axis (rows); r counts |v| / |u|
  * columns. */
-void qb__faults_move(const qb__faults *f, size_t view, qb_view *at) {
+void qb__faults_move(const qb__detector_faults *f, size_t view, qb_view *at) {
     if (!f->shift) return;
     const double *s = f->shift[view], turn = s[2] * M_PI / 180, cosine = cos(turn), sine = sin(turn);
     const double aspect = qb__norm(at->v) / qb__norm(at->u);
@@ -27,7 +27,7 @@ void qb__faults_move(const qb__faults *f, size_t view, qb_view *at) {
 }
 
 /* The inverse of --paganin's generalised filter with a length of L pixels: t - (L / 2 pi)^2 Laplacian t. */
-static void add_fringes(const qb__faults *f, double *view, double *before) {
+static void add_fringes(const qb__detector_faults *f, double *view, double *before) {
     const size_t rows = f->rows, columns = f->columns;
     const double length = f->amount[QB__FAULT_PHASE] / (2 * M_PI), share = length * length;
     memcpy(before, view, rows * columns * sizeof *view);
@@ -56,7 +56,7 @@ static void blur(const double *line, size_t count, size_t step, double sigma, do
 
 /* A share of what the object takes from the beam arrives as scatter, spread by a Gaussian with a sigma of an eighth of
  * the columns. */
-static void spread(const qb__faults *f, double *view, double *scratch) {
+static void spread(const qb__detector_faults *f, double *view, double *scratch) {
     const double sigma = (double)f->columns / 8, share = f->amount[QB__FAULT_SMOOTH];
     double *column = scratch + f->rows * f->columns;
     for (size_t r = 0; r < f->rows; r++) blur(view + r * f->columns, f->columns, 1, sigma, scratch + r * f->columns);
@@ -102,7 +102,7 @@ static double ideal_radius(double k, double far, double s) {
     return r;
 }
 
-static void distort(const qb__faults *f, double *view, double *ideal) {
+static void distort(const qb__detector_faults *f, double *view, double *ideal) {
     const double x0 = ((double)f->columns - 1) / 2, y0 = ((double)f->rows - 1) / 2, far = hypot(x0, y0);
     memcpy(ideal, view, f->rows * f->columns * sizeof *view);
     for (size_t i = 0; i < f->rows * f->columns; i++) {
@@ -112,7 +112,7 @@ static void distort(const qb__faults *f, double *view, double *ideal) {
     }
 }
 
-void qb__faults_apply_view(const qb__faults *f, double *view, double *scratch) {
+void qb__faults_apply_view(const qb__detector_faults *f, double *view, double *scratch) {
     if (f->amount[QB__FAULT_PHASE] > 0) add_fringes(f, view, scratch);
     if (f->amount[QB__FAULT_SMOOTH] > 0) spread(f, view, scratch);
     if (f->amount[QB__FAULT_DISTORTION] > 0) distort(f, view, scratch);

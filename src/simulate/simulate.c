@@ -74,7 +74,7 @@ static void expose_band(void *context, size_t task, int worker) {
 
 typedef struct field {
     const qb__simulation *simulation;
-    enum qb__frame_kind kind;
+    enum qb__simulated_frame kind;
     qb_array frames;
     double *lines; /* [workers][columns] */
 } field;

@@ -32,7 +32,7 @@ typedef struct qb__simulation {
     qb_grid grid;
     qb__phantom phantom;
     qb__detector detector;
-    qb__faults faults;
+    qb__detector_faults faults;
     qb__polychromatic polychromatic;
     qb__pool *pool;
     qb__publication *set; /* scan, truth and geometry are published together or not at all */

@@ -30,7 +30,7 @@ static void filter_on_device(const trial *t, const scan *s, qb__device_filter *f
 }
 
 /* The same preparation on the CPU. The device must report its counts. */
-static qb__prep cpu_prep_of(const trial *t, const scan *s, const qb__curve *curve, const qb__drift *drift) {
+static qb__prep cpu_prep_of(const trial *t, const scan *s, const qb__hardening_curve *curve, const qb__drift *drift) {
     return (qb__prep){.quantity = t->quantity,
                       .dtype = t->dtype,
                       .columns = t->columns,
@@ -92,7 +92,7 @@ static void check_trial(const trial *t) {
     qb__device_filter *on_device;
     qb__device_filter_counts got;
     qb__prep_counts counts = {0};
-    qb__curve *curve;
+    qb__hardening_curve *curve;
     qb__filter *filter = cpu_filter(t, &spectrum);
     make_scan(t, &s);
     qb__device_prep prep = prep_of(t, &s);

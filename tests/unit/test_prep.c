@@ -199,7 +199,7 @@ static void hardening_is_straightened(void **state) {
     enum { M = 1300 };
     static float raw[M], out[M];
     qb_prep_options options = {.hardening = "0.05,0.01"};
-    qb__curve *curve;
+    qb__hardening_curve *curve;
     assert_int_equal(qb__curve_create(options.hardening, &curve), QB_OK);
     for (int i = 0; i < M; i++) raw[i] = expf(-(float)i / 400);
     raw[600] = NAN;
@@ -235,7 +235,7 @@ static void a_spectrum_is_undone(void **state) {
     static const char *const texts[] = {"al,120,cu:0.5,at:60", "water,60,al:1", "sn,160,at:59.5"};
     static qb__spectrum s;
     for (int k = 0; k < 3; k++) {
-        qb__curve *curve;
+        qb__hardening_curve *curve;
         char option[64];
         snprintf(option, sizeof option, "spectrum:%s", texts[k]);
         assert_int_equal(qb__spectrum_parse("--spectrum", texts[k], &s), QB_OK);
@@ -270,7 +270,7 @@ static void what_values_are_bounded_by(void **state) {
         const double bound = qb__prep_bound(QB_TRANSMISSION, &cases[c]);
         qb__prep_counts counts = {0};
         float out[M], most = 0;
-        qb__curve *curve;
+        qb__hardening_curve *curve;
         assert_int_equal(qb__curve_create(cases[c].hardening, &curve), QB_OK);
         prep.curve = curve;
         qb__prep_begin(&prep, &cases[c]);

@@ -132,8 +132,8 @@ void qb__h5_packed_release(qb__h5_packed *p) {
 typedef struct layers {
     qb_writer *writer;
     qb__h5_packed *packed;
-    qb__images images;    /* of all layers */
-    qb__h5_place *places; /* places of the chunks */
+    qb__chunk_images images; /* of all layers */
+    qb__h5_place *places;    /* places of the chunks */
 } layers;
 
 static size_t chunks_of_layer(const qb__h5_packed *p) { return p->down * p->across; }
@@ -144,7 +144,7 @@ static qb_status pack_chunk(void *context, size_t piece, size_t worker, char *ou
     const size_t size = l->images.size, numbers = numbers_of(p), bytes = numbers * size;
     const size_t layer = piece / chunks_of_layer(p), down = piece / p->across % p->down, across = piece % p->across;
     char *chunk = p->memory + worker * worker_memory(p, size), *planes = p->shuffle ? chunk + bytes : chunk;
-    qb__images images = l->images;
+    qb__chunk_images images = l->images;
     images.data += layer * p->chunk[0] * images.stride;
     images.count = qb__smaller(p->chunk[0], images.count - layer * p->chunk[0]);
     qb__gather(&images, p->chunk, down * p->chunk[1], across * p->chunk[2], chunk);

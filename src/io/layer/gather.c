@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-void qb__gather(const qb__images *l, const size_t n[3], size_t row0, size_t column0, char *out) {
+void qb__gather(const qb__chunk_images *l, const size_t n[3], size_t row0, size_t column0, char *out) {
     const size_t rows = row0 < l->rows ? qb__smaller(n[1], l->rows - row0) : 0;
     const size_t columns = column0 < l->columns ? qb__smaller(n[2], l->columns - column0) : 0;
     if (l->count < n[0] || rows < n[1] || columns < n[2]) memset(out, 0, n[0] * n[1] * n[2] * l->size);

@@ -5,13 +5,13 @@
 #include <stddef.h>
 
 /* Images of a layer, `stride` bytes apart, of rows x columns numbers of `size` bytes. */
-typedef struct qb__images {
+typedef struct qb__chunk_images {
     const char *data;
     size_t stride, count, rows, columns, size;
-} qb__images;
+} qb__chunk_images;
 
 /* The numbers of a chunk from a row and a column on; zeros beyond the images. */
-void qb__gather(const qb__images *images, const size_t chunk[3], size_t row0, size_t column0, char *out);
+void qb__gather(const qb__chunk_images *images, const size_t chunk[3], size_t row0, size_t column0, char *out);
 /* Copies to memory that is not read soon: past the caches, where the processor has such stores. Call qb__copied_out()
  * before other threads read it. */
 void qb__copy_out(void *to, const void *from, size_t bytes);

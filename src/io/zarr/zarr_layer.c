@@ -32,7 +32,7 @@ typedef struct layer {
     const qb__zarr_array *array;
     const char *folder, *path;
     size_t number;
-    qb__images images;
+    qb__chunk_images images;
     size_t across, count; /* number of files along x; of all */
     char *memory;         /* per worker: a chunk */
     size_t chunks;        /* number of chunks in a file */

@@ -12,7 +12,7 @@
 #include "recon/convert/pairing.h"
 #include "recon/convert/rest.h"
 
-typedef struct qb__conversion {
+typedef struct qb__convert_job {
     qb_scan *scan, *given; /* with the phase retrieved; as the caller gave it */
     const qb_scan_info *info;
     const qb_convert_options *options;
@@ -34,25 +34,25 @@ typedef struct qb__conversion {
     qb_geometry geometry; /* of a scan that states its geometry; views 0: it states none */
     double axis;          /* column of the axis that the output file states; NAN: it states none */
     char *report;
-} qb__conversion;
+} qb__convert_job;
 
 /* ---- convert_place.c: what the output states of axis, angles and geometry ---- */
 
 /* Find the axis, as columns from the middle of the detector. */
-qb_status qb__convert_axis(const qb__conversion *c, const qb_env *env, qb_stack *stack);
+qb_status qb__convert_axis(const qb__convert_job *c, const qb_env *env, qb_stack *stack);
 /* Column about which --half-turn pairs the views, on the detector as read; NAN: none is given. */
-double qb__convert_asked_axis(const qb__conversion *c);
+double qb__convert_asked_axis(const qb__convert_job *c);
 /* The file does not state the angles: tell the user how to pass them to the program that reads it. */
-void qb__convert_leave_angles(const qb__conversion *c, size_t views, const qb_env *env);
+void qb__convert_leave_angles(const qb__convert_job *c, size_t views, const qb_env *env);
 /* A cone beam's geometry goes with its images: into the provenance, where every reader of this library finds it. */
-qb_status qb__convert_find_geometry(qb__conversion *c, const qb_env *env);
-void qb__convert_keep_geometry(const qb__conversion *c, cJSON *provenance);
+qb_status qb__convert_find_geometry(qb__convert_job *c, const qb_env *env);
+void qb__convert_keep_geometry(const qb__convert_job *c, cJSON *provenance);
 
 /* ---- convert_report.c ---- */
 
-/* The job fingerprint: a later run resumes only if what is read, done and written is the same. `self`: qb__conversion. */
+/* The job fingerprint: a later run resumes only if what is read, done and written is the same. `self`: qb__convert_job. */
 qb_status qb__convert_tell(void *self, char **job);
 /* Write the provenance: what was done to the values, and the command that repeats it. */
-qb_status qb__convert_finish(qb__conversion *c, const qb_env *env);
+qb_status qb__convert_finish(qb__convert_job *c, const qb_env *env);
 
 #endif

@@ -64,7 +64,7 @@ const qb_param qb_convert_params[] = {
     QB_PARAMS_END(qb_convert_options),
 };
 
-static qb_status check(const qb__conversion *c, const qb_env *env) {
+static qb_status check(const qb__convert_job *c, const qb_env *env) {
     const char *output = c->options->output;
     const qb_tensor *array = c->options->array;
     if ((c->options->dtype && *c->options->dtype) || c->options->range.count)
@@ -88,7 +88,7 @@ static qb_status check(const qb__conversion *c, const qb_env *env) {
 
 /* The number of views read at a time: as many as --max-ram allows, up to the number where more views are no longer
  * faster. */
-static qb_status cut(qb__conversion *c, const qb_env *env) {
+static qb_status cut(qb__convert_job *c, const qb_env *env) {
     enum { AMPLE = 64 << 20 };
     const size_t pixels = c->info->rows * c->info->columns,
                  /* the result is up to twice as wide */
@@ -104,7 +104,7 @@ static qb_status cut(qb__conversion *c, const qb_env *env) {
     return QB_OK;
 }
 
-static qb_status create(qb__conversion *c, const qb_env *env) {
+static qb_status create(qb__convert_job *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     qb_stack *stack = &c->stack;
     *stack = (qb_stack){.dtype = QB_F32,
@@ -138,7 +138,7 @@ out:
 }
 
 static void prepare_view(void *context, size_t task, int worker) {
-    const qb__conversion *c = context;
+    const qb__convert_job *c = context;
     const size_t pixels = c->info->rows * c->info->columns;
     float *lines = c->lines + task * pixels;
     qb__prepare_view(c->prepare, c->first + task, 0, c->info->rows,
@@ -146,7 +146,7 @@ static void prepare_view(void *context, size_t task, int worker) {
     for (size_t i = 0; c->options->thickness && i < pixels; i++) lines[i] = (float)((double)lines[i] / c->mu);
 }
 
-static qb_status run(qb__conversion *c, const qb_env *env) {
+static qb_status run(qb__convert_job *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const size_t pixels = info->rows * info->columns;
     const int threads = qb__pool_threads(c->pool);
@@ -170,7 +170,7 @@ out:
     return status;
 }
 
-static void release(qb__conversion *c) {
+static void release(qb__convert_job *c) {
     qb__rest_release(&c->rest);
     qb_geometry_destroy(&c->geometry);
     qb__pairing_destroy(c->pairing);
@@ -201,14 +201,14 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     QB__CALL();
     qb_prep_options prep;
     qb_convert_options options;
-    qb__conversion c = {.scan = scan,
-                        .given = scan,
-                        .info = qb_scan_describe(scan),
-                        .options = &options,
-                        .prep = &prep,
-                        .command = command,
-                        .axis = NAN,
-                        .rest.keep.journal.fd = -1};
+    qb__convert_job c = {.scan = scan,
+                         .given = scan,
+                         .info = qb_scan_describe(scan),
+                         .options = &options,
+                         .prep = &prep,
+                         .command = command,
+                         .axis = NAN,
+                         .rest.keep.journal.fd = -1};
     qb_status status;
     QB__TRY(qb__params_view(qb_prep_params, given_prep, &prep));
     QB__TRY(qb__params_view(qb_convert_params, given, &options));

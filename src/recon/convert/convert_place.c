@@ -23,7 +23,7 @@ static bool is_circle(const qb_scan_info *info) {
 }
 
 /* The output's format does not state the axis: keep it out of the file, and tell the user to pass it on. */
-static qb_status leave_axis(const qb__conversion *c, const qb_env *env) {
+static qb_status leave_axis(const qb__convert_job *c, const qb_env *env) {
     const char *output = c->options->output;
     if (c->options->half_turn) return QB_OK; /* pairing.c needs the axis and says so */
     if (c->options->center)
@@ -36,7 +36,7 @@ static qb_status leave_axis(const qb__conversion *c, const qb_env *env) {
     return QB_OK;
 }
 
-void qb__convert_leave_angles(const qb__conversion *c, size_t views, const qb_env *env) {
+void qb__convert_leave_angles(const qb__convert_job *c, size_t views, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const double degrees = 57.29577951308232, first = info->angles[0] * degrees,
                  last = info->angles[views - 1] * degrees, step = views > 1 ? (last - first) / (double)(views - 1) : 0;
@@ -53,7 +53,7 @@ void qb__convert_leave_angles(const qb__conversion *c, size_t views, const qb_en
 
 /* The axis without --center. An axis of the input is kept if the input holds it for certain, or if the output is for
  * sv-mbirct, whose readers do not search for the axis. Otherwise the output leaves it out. */
-static const char *usual_axis(const qb__conversion *c, const qb_env *env) {
+static const char *usual_axis(const qb__convert_job *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const bool known = isfinite(info->center);
     if (known && (info->center_holds || qb__mbirct_is_scan(c->options->output))) return "stated";
@@ -67,7 +67,7 @@ static const char *usual_axis(const qb__conversion *c, const qb_env *env) {
     return "middle";
 }
 
-qb_status qb__convert_axis(const qb__conversion *c, const qb_env *env, qb_stack *stack) {
+qb_status qb__convert_axis(const qb__convert_job *c, const qb_env *env, qb_stack *stack) {
     const qb_scan_info *info = c->info;
     const double last = (double)info->columns - 1, middle = last / 2;
     const char *text = c->options->center;
@@ -97,7 +97,7 @@ qb_status qb__convert_axis(const qb__conversion *c, const qb_env *env, qb_stack 
                     qb__column_whole(info, 0), qb__column_whole(info, last));
 }
 
-double qb__convert_asked_axis(const qb__conversion *c) {
+double qb__convert_asked_axis(const qb__convert_job *c) {
     const char *text = c->options->center;
     const double last = (double)c->info->columns - 1;
     char *end;
@@ -108,14 +108,14 @@ double qb__convert_asked_axis(const qb__conversion *c) {
     return column >= 0 && column <= last ? column : NAN;
 }
 
-qb_status qb__convert_find_geometry(qb__conversion *c, const qb_env *env) {
+qb_status qb__convert_find_geometry(qb__convert_job *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const qb_detector detector = detector_of(info);
     if (c->pairing || is_circle(info) || !(info->geometry_from || info->sod > 0)) return QB_OK;
     return qb_scan_geometry(info, NULL, &detector, env, &c->geometry);
 }
 
-void qb__convert_keep_geometry(const qb__conversion *c, cJSON *provenance) {
+void qb__convert_keep_geometry(const qb__convert_job *c, cJSON *provenance) {
     const qb_scan_info *info = c->info;
     const qb_detector detector = detector_of(info);
     const qb__kept_circle circle = {.sod = info->sod,

@@ -10,7 +10,7 @@
 #include "recon/convert/conversion.h"
 
 qb_status qb__convert_tell(void *self, char **job) {
-    const qb__conversion *c = self;
+    const qb__convert_job *c = self;
     const qb_stack *s = &c->stack;
     const qb__inputs files = {.also = {&c->given->inputs, c->pairing ? qb__pairing_inputs(c->pairing) : NULL}};
     cJSON *json = cJSON_CreateObject(), *options = qb__describe_options(json, qb_convert_params, c->options);
@@ -30,7 +30,7 @@ qb_status qb__convert_tell(void *self, char **job) {
     return status;
 }
 
-qb_status qb__convert_finish(qb__conversion *c, const qb_env *env) {
+qb_status qb__convert_finish(qb__convert_job *c, const qb_env *env) {
     qb__json_forget();
     cJSON *root = qb__provenance_begin(c->command ? c->command : "");
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));

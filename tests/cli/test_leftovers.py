@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from qbtest import PATIENCE, QB, fails, gently, leftovers, qb, read_h5, read_stack, write_scan
+from qbtest import PATIENCE, QB, fails, gently, killed, leftovers, qb, read_h5, read_stack, write_scan
 
 SMALL = ["--center", "15.5", "--threads", "1"]
 
@@ -60,6 +60,14 @@ def test_the_next_run_removes_what_a_killed_one_left(place, scan, name):
     done = qb("fbp", scan, *SMALL, "-o", name)
     assert left in done.stderr and "MB" in done.stderr and "killed" in done.stderr
     assert not hidden(place)
+
+
+def test_killed_while_it_compresses(place):
+    qb("simulate", "foam", "-o", "s.h5", "--views", 9, "--detector", "32,8", "--truth", "t.npy")
+    job = ["convert", "t.npy", "-o", "v.nii.gz"]
+    assert killed(*job, at=1, text="new.gz") and hidden(place)
+    qb(*job)
+    assert not hidden(place) and "v.nii.gz" in os.listdir(place)
 
 
 def test_another_name_in_the_same_folder_is_the_same_place(place, scan):

@@ -91,6 +91,17 @@ def test_a_file_of_ours_keeps_the_geometry(tmp_path, kind):
     assert kind == "mha" or "detector_offset_mm" not in qb_json("info", scan, cwd=tmp_path)  # MetaImage has its Offset
 
 
+@pytest.mark.parametrize("how", [["--crop", "0:24,0:5"], ["--crop", "3:24"], ["--bin", "2"], ["--flip", "u", "--crop", "1:24,2:8"]])
+def test_images_that_are_cropped_or_binned_keep_their_place(tmp_path, how):
+    """A circle whose detector has no offset, and 25 columns and 9 rows, so that binning leaves one of each over."""
+    qb("simulate", "foam", "-g", "cone", *CIRCLE, "--pixel-size", "1.6", "--detector", "25,9", "--views", VIEWS, "-o", "s.h5", cwd=tmp_path)
+    qb("convert", "s.h5", *how, "-o", "c.npy", cwd=tmp_path)
+    qb("fdk", "s.h5", *how, "--size", "24,24,8", "-o", "a.npy", cwd=tmp_path)
+    qb("fdk", "c.npy", "--size", "24,24,8", "-o", "b.npy", cwd=tmp_path)
+    a, b = np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy")
+    assert np.linalg.norm(a - b) < 1e-6 * np.linalg.norm(a)
+
+
 def test_a_geometry_of_views_goes_with_the_images(tmp_path):
     """A circle that wobbles, by simulate, project and convert; and not with views that were taken away since."""
     qb("simulate", "foam", "-g", "cone", *CIRCLE, "--pixel-size", "1.6", "--detector", "24,8", "--views", VIEWS, "--jitter", "1,1,2,0", "-o", "j.npy", "--geometry-out", "g.json", cwd=tmp_path)

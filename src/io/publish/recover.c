@@ -80,7 +80,9 @@ static double bytes_of(const char *folder, const char *name) {
     return bytes;
 }
 
-static double bytes_in(const char *folder) { return bytes_of(folder, "new") + bytes_of(folder, "parts"); }
+static double bytes_in(const char *folder) {
+    return bytes_of(folder, "new") + bytes_of(folder, "new.gz") + bytes_of(folder, "parts");
+}
 
 /* Tell that a folder can be resumed: the next run that writes the same output removes it. */
 static void tell_kept(const char *folder, const qb_env *env) {

@@ -263,7 +263,7 @@ static void remove_files(int folder, const char *name) {
 }
 
 static void remove_parts(int folder, const char *name) {
-    static const char *const parts[] = {"set", "done", "new", "parts", "packed", "old", "first", "lock"};
+    static const char *const parts[] = {"set", "done", "new", "new.gz", "parts", "packed", "old", "first", "lock"};
     int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) remove_files(fd, parts[i]);

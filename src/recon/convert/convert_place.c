@@ -16,9 +16,16 @@ static qb_detector detector_of(const qb_scan_info *info) {
         .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_v};
 }
 
-/* Whether the scan states a circle for the images as they are read. */
+/* Whether the middle of the images as they are read is another one than that of the stored images: after --crop, and
+ * after --bin where a column or row is left over. */
+static bool is_moved(const qb_scan_info *info) {
+    return 2 * info->window[0] + info->bin[0] * info->columns != info->whole_columns ||
+           2 * info->window[1] + info->bin[1] * info->rows != info->whole_rows;
+}
+
+/* Whether the scan states a circle for the images as they are read. A stated offset is that of the stored images. */
 static bool is_circle(const qb_scan_info *info) {
-    const bool moved = info->image && isfinite(info->detector_offset[0]); /* the offset is that of the whole detector */
+    const bool moved = info->image && (isfinite(info->detector_offset[0]) || is_moved(info));
     return info->sod > 0 && !info->geometry_from && !moved && info->angles && info->pixel_size > 0;
 }
 

@@ -23,7 +23,7 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     const bool vertical = qb__joseph_is_vertical(p->geometry, p->grid);
     if (!vertical && p->geometry->radius > 0)
         return "a curved detector that leans is projected by the CPU: --device cpu";
-    static const int small[PARAMETERS] = {1, 1, 4, 1, 16, 2, 4, 1, 2}; /* largest value of each parameter */
+    static const int small[PARAMETERS] = {1, 1, 4, 1, 16, 2, 4, 2, 2}; /* largest value of each parameter */
     for (int i = 0; device->is_cpu && i < PARAMETERS; i++)
         if (values[i] > small[i]) return "more than a processor's compiler does in seconds";
     if (!values[TEXTURED]) return NULL;

@@ -25,6 +25,7 @@ enum {
     SURE_PART_SOFT = 128, /* the same after a filter */
     SURE_LEAST = 2,
     FITS = 12,
+    FEW_RISES = 192, /* columns: in fewer, a stripe at an edge that stands still stays */
     WORKS = 13
 };
 static const double ERRORS = 3; /* standard errors that a stripe must exceed */
@@ -39,6 +40,9 @@ static const double ALIKE = 0.5;       /* smallest value of each of the three di
 static const double STRUCTURE = 0.1;   /* a stripe must exceed this part of the object's mean second difference */
 /* a column is lost if it is so much farther from its neighbours than others are from theirs */
 static const double APART = 3;
+/* least of a stripe that its column shows without the curve assumed for the object */
+static const double SHOWN_ALONE = 0.15;
+static const double RISE = 2;   /* most that the mean rises at a stripe in few columns, relative to its height */
 static const double PAIR = 0.7; /* residual of a pair relative to that of one column */
 
 size_t qb__rings_work(size_t columns) { return WORKS * columns; }
@@ -265,6 +269,27 @@ static void drop_doubtful(const qb__rings_how *how, const qb__rings_row *row, sp
     memcpy(s->found, s->scratch, s->n * sizeof *s->found);
 }
 
+/* Mean over the views without stripes. */
+static double level(const qb__rings_row *row, const double *found, size_t c) {
+    double sum = 0;
+    for (size_t b = 0; b < row->blocks; b++) sum += row->means[b * row->columns + c];
+    return sum / (double)row->blocks - row->stripe[c] - found[c];
+}
+
+/* True if column c may be no stripe but what is beside a sharp edge that stands still. Then the curve assumed for the
+ * object explains most of the height; or in few columns it is lower than what the mean rises there. */
+static bool is_rim(const qb__rings_row *row, const spikes *s, size_t c) {
+    const double size = fabs(s->found[c]), kink = s->kinks[c] - qb__rings_kink(s->found, s->n, c) - 2 * s->found[c];
+    if (-0.5 * kink / s->found[c] < SHOWN_ALONE) return true;
+    if (s->n >= FEW_RISES || c == 0 || c + 1 == s->n) return false;
+    return 0.5 * fabs(level(row, s->found, c + 1) - level(row, s->found, c - 1)) > RISE * size;
+}
+
+static void drop_rims(const qb__rings_row *row, spikes *s) {
+    for (size_t c = 0; c < s->n; c++) s->scratch[c] = s->found[c] != 0 && !is_rim(row, s, c) ? s->found[c] : 0;
+    memcpy(s->found, s->scratch, s->n * sizeof *s->found);
+}
+
 void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
     double *w = row->work;
@@ -288,6 +313,7 @@ void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
     drop_doubtful(how, row, &s);
     qb__rings_sparser(s.kinks, s.kink_errors, n, s.found);
     drop_doubtful(how, row, &s);
+    drop_rims(row, &s);
     qb__rings_distances(row, s.found, s.scratch);
     for (size_t c = 0; c < n; c++) {
         if (s.found[c] == 0 || !shows_the_object(row, c, s.found[c], s.scratch[c])) continue;

@@ -299,7 +299,7 @@ def test_auto_says_what_there_is(tmp_path, foam):
     assert "of 2 rows" in text and "2 of 512 pixels" in text, text
 
 
-@pytest.mark.parametrize("columns, rows, views, seed", [(200, 3, 300, 7), (256, 8, 400, 34), (128, 8, 180, 35), (64, 8, 180, 34), (64, 4, 400, 5)])
+@pytest.mark.parametrize("columns, rows, views, seed", [(200, 3, 300, 7), (256, 8, 400, 34), (128, 8, 180, 35), (64, 8, 180, 34), (64, 4, 400, 5), (64, 2, 180, 8)])
 def test_auto_leaves_foams_alone(tmp_path, columns, rows, views, seed):
     """Bubbles about the axis and the rim of the foam show edges two or three columns wide that hardly move."""
     qb("simulate", "foam", "--detector", f"{columns},{rows}", "--views", views, "--seed", seed, "-o", "clean.h5", cwd=tmp_path)

@@ -31,6 +31,7 @@ typedef struct qb_array_info {
     double voxel[3], offset[3];   /* mm along x, y, z: voxel size, position of the centre; 0 = not stated */
     double scale[2];              /* values of the integers 0 and maximum; equal = no scale */
     char quantity[24], units[24]; /* "attenuation", "1/mm"; "" = not stated */
+    char trouble[160];            /* what is odd about the file; "" = nothing */
 } qb_array_info;
 
 /* Describe a file of qb_array_load, with its errors; reads no values. */

@@ -243,6 +243,11 @@ def test_angles_of_matlab(tmp_path):
         f.write(b"MATLAB 7.3 MAT-file")
     for name in "/row", "/column", "/row:0:4":
         assert angles(tmp_path, "b.mat:" + name) == pytest.approx(turn)
+    with h5py.File(tmp_path / "c.mat", "w", userblock_size=512) as f:  # vectors, texts, cells and what these refer to are no images
+        for name, values, kind in (("views", np.ones((4, 3, 5)), "double"), ("sod", np.ones((1, 1)), "double"), ("note", np.ones((3, 2), "u2"), "char"), ("#refs#/a", np.ones((2, 3)), "double")):
+            f[name] = values
+            f[name].attrs["MATLAB_class"] = np.bytes_(kind)
+    assert qb_json("info", "c.mat", "--angles", "b.mat:/row", cwd=tmp_path)["rows"] == 3
     for given, code, words in (("a.mat", 2, ["MATLAB file", "a.mat:/theta"]), ("a.mat:/none", 3, ["no array none", "it has other, row"]), ("a.mat:/table", 3, ["4 x 4 x 1", "not a list"]),
                                ("a.mat:/row:0:3", 3, ["3 angles"]), ("b.mat:/none", 3, ["/none"])):
         fails(code, "info", "p.npy", "--quantity", "line_integral", "--angles", given, says=words, cwd=tmp_path)

@@ -188,6 +188,35 @@ def test_others(tmp_path):
     fails(3, "info", tmp_path / "g.zarr", "--dataset", "../a.zarr", says=["not the path of an array in it"])
 
 
+SCALE = {"type": "scale", "scale": [2, 3, 4]}
+
+
+@pytest.mark.parametrize("own, all, axes, voxel, offset, says", [
+    ([SCALE], [{"type": "scale", "scale": [10, 10, 10]}], "zyx", [0.04, 0.03, 0.02], [0, 0, 0], None),
+    ([SCALE, {"type": "translation", "translation": [10, 0, 0]}], [{"type": "scale", "scale": [2, 1, 1]}, {"type": "translation", "translation": [5, 0, 100]}], "zyx",
+     [0.004, 0.003, 0.004], [0.106, 0.003, 0.027], None),
+    ([{"type": "scale", "scale": [2, -3, 4]}], [], "zyx", [0.004, 0.003, 0.002], [0, 0, 0], "mirrors the axes"),
+    ([SCALE], [], "xyz", [0.004, 0.003, 0.002], [0, 0, 0], "axes are called x, y, z"),
+    ([{"type": "identity"}], [], "zyx", None, None, None),
+])
+@pytest.mark.parametrize("layout", ["0", "bioformats2raw"])
+def test_what_ome_states(tmp_path, own, all, axes, voxel, offset, says, layout):
+    """Transformations of a level and of all levels, mirrored and reordered axes, and images in groups that are numbered."""
+    place = tmp_path / "v.zarr" / ("0" if layout != "0" else ".")
+    place.mkdir(parents=True)
+    group = {".zgroup": {"zarr_format": 2}, ".zattrs": {"multiscales": [{"version": "0.4", "axes": [{"name": n, "type": "space", "unit": "micrometer"} for n in axes],
+                                                                         "datasets": [{"path": "s/0", "coordinateTransformations": own}], "coordinateTransformations": all}]}}
+    for folder, files in [(place, group)] + [(tmp_path / "v.zarr", {".zgroup": {"zarr_format": 2}, ".zattrs": {"bioformats2raw.layout": 3}})] * (layout != "0"):
+        for name, text in files.items():
+            (folder / name).write_text(json.dumps(text))
+    (place / "s").mkdir()
+    put(place / "s/0")
+    told = qb_json("info", tmp_path / "v.zarr")
+    assert told["kind"] == "volume" and told["size"] == [4, 3, 2]
+    assert voxel is None or (told["voxel_mm"] == pytest.approx(voxel) and told["offset_mm"] == pytest.approx(offset))
+    assert says in told["problem"] if says else "problem" not in told
+
+
 @pytest.mark.parametrize("changes, says", [
     (dict(order="F"), "save it in C order"), (dict(dtype="<i8"), "type <i8"), (dict(dtype="<c8"), "type <c8"), (dict(compressor={"id": "lzma"}), "codec lzma"),
     (dict(filters=[{"id": "delta"}]), "filters (delta)"), (dict(shape=[2, 3]), "chunks has 3 numbers, not 2"), (dict(shape=[2, 3, 0]), "is 0"), (dict(shape=[2, 3, 4.5]), "4.5"),

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #endif
@@ -56,26 +57,86 @@ __attribute__((constructor)) static void begin(void) {
     if (&fuzz_replays) catch_signals();
 }
 
-/* As in qb, a child reads the file first (qb_tool_hdf5_guard). If the library crashes in it, there is nothing to test.
- * Faults of our own code in the child are crashes here. */
-static bool survives(const uint8_t *data, size_t size) {
-    enum { SECONDS = 5 };
-    int how = 0;
-    const pid_t child = fork();
-    if (child < 0) abort();
-    if (child == 0) {
-        catch_signals();
+/* ---- a child that reads many inputs ----
+ *
+ * The library may crash, so a child reads the inputs, and only a crash costs a new child. It counts what it covers, and
+ * libFuzzer takes the counts from this process: they pass through shared memory. */
+
+/* The compiler's counters of edges, by names that the linker gives them (CMakeLists.txt). */
+__attribute__((weak)) extern uint8_t fuzz_edges_begin[], fuzz_edges_end[];
+__attribute__((weak)) extern int __lsan_do_recoverable_leak_check(void);
+
+enum { LARGEST = 1 << 20, SECONDS = 5, INPUTS = 4000 }; /* INPUTS: a child ends then, as the library loses memory */
+
+static struct {
+    uint8_t *input, *edges; /* shared */
+    size_t *size;           /* shared: bytes of the input */
+    pid_t child;            /* 0: none */
+    int to, from;           /* a byte each when an input is there, and when it was read */
+} server;
+
+static size_t edge_count(void) { return (size_t)(fuzz_edges_end - fuzz_edges_begin); }
+
+static void serve(int asked, int answer) {
+    char byte;
+    catch_signals();
+    for (int i = 0; i < INPUTS && read(asked, &byte, 1) == 1; i++) {
+        memset(fuzz_edges_begin, 0, edge_count());
         alarm(SECONDS);
-        fuzz_file(data, size, NULL);
-        _exit(0);
+        fuzz_file(server.input, *server.size, NULL);
+        alarm(0);
+        memcpy(server.edges, fuzz_edges_begin, edge_count());
+        if (i == INPUTS - 1 && __lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check()) abort();
+        if (write(answer, &byte, 1) != 1) break;
     }
-    waitpid(child, &how, 0);
-    if (how && !(WIFEXITED(how) && WEXITSTATUS(how) == FUZZ_ELSEWHERE)) abort();
-    return how == 0;
+    _exit(0);
+}
+
+static void start_child(void) {
+    int to[2], from[2];
+    if (!server.input) {
+        const size_t bytes = LARGEST + edge_count() + sizeof *server.size;
+        void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (shared == MAP_FAILED) abort();
+        server.size = shared, server.input = (uint8_t *)(server.size + 1), server.edges = server.input + LARGEST;
+        signal(SIGPIPE, SIG_IGN);
+    }
+    if (pipe(to) != 0 || pipe(from) != 0 || (server.child = fork()) < 0) abort();
+    if (server.child == 0) {
+        close(to[1]), close(from[0]);
+        serve(to[0], from[1]);
+    }
+    close(to[0]), close(from[1]);
+    server.to = to[1], server.from = from[0];
+}
+
+static void end_child(void) {
+    int how = 0;
+    close(server.to), close(server.from);
+    waitpid(server.child, &how, 0);
+    server.child = 0;
+    if (how && !(WIFEXITED(how) && WEXITSTATUS(how) == FUZZ_ELSEWHERE)) abort(); /* a fault of ours */
+}
+
+/* False if the library crashed. */
+static bool ask_child(const uint8_t *data, size_t size) {
+    char byte = 0;
+    if (!server.child) start_child();
+    memcpy(server.input, data, size);
+    *server.size = size;
+    const bool read_it = write(server.to, &byte, 1) == 1 && read(server.from, &byte, 1) == 1;
+    if (!read_it) end_child();
+    return read_it;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (&fuzz_replays || survives(data, size)) fuzz_file(data, size, NULL);
+    if (&fuzz_replays) {
+        fuzz_file(data, size, NULL);
+        return 0;
+    }
+    if (size > LARGEST) return -1;
+    for (int tries = 0; tries < 2 && !ask_child(data, size); tries++) continue; /* the last input of a child ends it */
+    memcpy(fuzz_edges_begin, server.edges, edge_count());
     return 0;
 }
 

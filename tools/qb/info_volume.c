@@ -64,6 +64,7 @@ static void print_volume(const char *path, const qb_array_info *v, const cJSON *
                v->voxel[2], v->offset[0], v->offset[1], v->offset[2]);
     else
         printf("  voxel       of no known size\n");
+    if (*v->trouble) printf("  problem     %s\n", v->trouble);
     if (made)
         print_made(made);
     else if (*why)
@@ -91,6 +92,7 @@ static cJSON *volume_json(const char *path, const qb_array_info *v) {
     cJSON_AddStringToObject(root, "quantity", v->quantity);
     cJSON_AddStringToObject(root, "units", v->units);
     if (v->scale[1] > v->scale[0]) add_numbers(root, "scale", v->scale, 2);
+    if (*v->trouble) cJSON_AddStringToObject(root, "problem", v->trouble);
     return root;
 }
 

@@ -38,6 +38,15 @@ static bool says_rotation(hid_t group, const char *child, const char *path) {
     return qb__h5_text(group, child, "transformation_type", kind, sizeof kind) && strcmp(kind, "rotation") == 0;
 }
 
+/* True for what no image is in a file of MATLAB 7.3, where all have two axes at least: vectors, texts, cells, and what
+ * the cells refer to. */
+static bool is_matlab_part(hid_t group, const char *child, const char *path, const size_t shape[3]) {
+    char class[32];
+    if (strncmp(path, "/#", 2) == 0) return true;
+    if (!qb__h5_text(group, child, "MATLAB_class", class, sizeof class)) return false;
+    return qb__h5_is_list(shape) || strcmp(class, "cell") == 0 || strcmp(class, "char") == 0;
+}
+
 /* Note a dataset: `child` of the group, whose full path is `path`. */
 static void look_at_dataset(hid_t group, const char *child, const char *path, qb__h5_map *map) {
     char text[64];
@@ -53,7 +62,7 @@ static void look_at_dataset(hid_t group, const char *child, const char *path, qb
     const bool list =
         rank == 1 || (qb__h5_is_list(shape) && (key || ends_with(path, "rotation_angle") || ends_with(path, "theta")));
     if (!list) {
-        if (rank >= 2) qb__note(&map->arrays, "%s", path);
+        if (rank >= 2 && !is_matlab_part(group, child, path, shape)) qb__note(&map->arrays, "%s", path);
         return;
     }
     if (key)

@@ -169,7 +169,10 @@ static qb_status find_array(const file *f, const char *name, array *found) {
         status = qb__fail(QB_NOT_FOUND, "%s holds no array %.63s; it has %.200s", f->path, name,
                           names.data ? names.data : "none");
     else
-        status = qb__fail(QB_BAD_INPUT, "%s holds no array of two or three axes", f->path);
+        status = qb__fail(QB_BAD_INPUT,
+                          "%s holds no array of two or three axes by itself: structures, cells and complex numbers are "
+                          "not read, save the array alone",
+                          f->path);
 out:
     qb__text_clear(&names);
     return status;

@@ -2,12 +2,14 @@
 /* A stack of images in a file, of which any part can be read: slices along any axis, also with steps. */
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/caller.h"
 #include "base/fork.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/formats.h"
 #include "quickbeam/io.h"
 
@@ -38,6 +40,10 @@ static void describe(qb_volume *volume) {
     memcpy(info->scale, source->scale, sizeof info->scale);
     memcpy(info->quantity, source->quantity, sizeof info->quantity);
     memcpy(info->units, source->units, sizeof info->units);
+    snprintf(info->trouble, sizeof info->trouble, "%s", source->trouble);
+    if (source->turned && !*source->trouble)
+        snprintf(info->trouble, sizeof info->trouble,
+                 "its header turns or mirrors the axes, and it is read as stored" QB__CODE("axes-turned"));
 }
 
 qb_status qb_volume_open(const char *path, const char *dataset, qb_volume **volume) {

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/geometry/unit_words.h"
 #include "io/publish/store.h"
 #include "io/zarr/zarr_source.h"
@@ -81,27 +82,49 @@ static const cJSON *dataset_of(const cJSON *multiscale, const char *inside) {
     return NULL;
 }
 
-/* Set lengths of axes with a known unit; z is the last but two. */
+static const char *name_of(const cJSON *axes, int i) {
+    const cJSON *axis = i >= 0 ? cJSON_GetArrayItem(axes, i) : NULL;
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(axis, "name"));
+    return name ? name : cJSON_IsString(axis) ? axis->valuestring : "";
+}
+
+/* The last three axes: z, y, x. Some programs write x, y, z. */
+static void look_at_axes(const cJSON *axes, qb__source *source) {
+    const int n = cJSON_GetArraySize(axes);
+    const char *const names[3] = {name_of(axes, n - 3), name_of(axes, n - 2), name_of(axes, n - 1)};
+    unsigned seen = 0;
+    for (int i = 0; i < 3; i++)
+        if (strlen(names[i]) == 1 && strchr("xyz", *names[i])) seen |= 1u << (*names[i] - 'x');
+    if (strcmp(names[0], "z") == 0) qb__source_is_volume(source);
+    if (seen != 7 || (*names[0] == 'z' && *names[1] == 'y')) return;
+    qb__source_is_volume(source);
+    snprintf(source->trouble, sizeof source->trouble,
+             "its axes are called %s, %s, %s, and are read as stored, as z, y, x: the image may be turned or "
+             "mirrored" QB__CODE("axes-turned"),
+             names[0], names[1], names[2]);
+}
+
+/* Set lengths of axes with a known unit; z is the last but two. The transformations of all levels follow those of the
+ * level. */
 static void apply_multiscale(const cJSON *multiscale, const cJSON *dataset, qb__source *source) {
     const cJSON *axes = cJSON_GetObjectItemCaseSensitive(multiscale, "axes");
     const cJSON *own = cJSON_GetObjectItemCaseSensitive(dataset, "coordinateTransformations");
     const cJSON *all = cJSON_GetObjectItemCaseSensitive(multiscale, "coordinateTransformations");
-    double scale[3] = {1, 1, 1}, more[3] = {1, 1, 1}, first[3] = {0};
+    double scale[3] = {1, 1, 1}, more[3] = {1, 1, 1}, first[3] = {0}, moved[3] = {0};
+    look_at_axes(axes, source);
     if (!numbers_of(own, "scale", scale)) return;
     numbers_of(all, "scale", more);
-    const bool placed = numbers_of(own, "translation", first);
+    const bool placed = numbers_of(own, "translation", first) + numbers_of(all, "translation", moved) > 0;
     const int n = cJSON_GetArraySize(axes);
-    const cJSON *z = n >= 3 ? cJSON_GetArrayItem(axes, n - 3) : NULL;
-    const char *slices = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(z, "name"));
-    if (slices && strcmp(slices, "z") == 0) qb__source_is_volume(source);
     for (int i = 0; i < 3; i++) {
         const cJSON *axis = n - 3 + i >= 0 ? cJSON_GetArrayItem(axes, n - 3 + i) : NULL;
         const char *unit = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(axis, "unit"));
         const double mm = unit ? qb__length_unit(unit) : 0, voxel = scale[i] * more[i] * mm;
-        if (!(voxel > 0) || !isfinite(voxel)) continue;
-        source->voxel[2 - i] = voxel;
-        if (placed && isfinite(first[i]))
-            source->offset[2 - i] = first[i] * more[i] * mm + 0.5 * ((double)source->shape[i] - 1) * voxel;
+        if (voxel == 0 || !isfinite(voxel)) continue;
+        source->voxel[2 - i] = fabs(voxel);
+        source->turned |= voxel < 0;
+        if (placed && isfinite(first[i]) && isfinite(moved[i]))
+            source->offset[2 - i] = (first[i] * more[i] + moved[i]) * mm + 0.5 * ((double)source->shape[i] - 1) * voxel;
     }
 }
 
@@ -142,6 +165,16 @@ static qb_status make_source(const char *path, const char *folder, const qb__zar
     return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
 }
 
+/* Files of bioformats2raw hold their images in groups 0, 1, ...; the first one. NULL: it is none. */
+static char *first_image(const char *path, const cJSON *attributes) {
+    const cJSON *ome = cJSON_GetObjectItemCaseSensitive(attributes, "ome");
+    if (!cJSON_GetObjectItemCaseSensitive(ome ? ome : attributes, "bioformats2raw.layout")) return NULL;
+    char *first = qb__join(path, "0");
+    if (first && qb__is_folder(first) && qb__is_zarr(first)) return first;
+    qb__free(first);
+    return NULL;
+}
+
 /* Open the array. *notes, which may be NULL: what this program wrote about it; the caller deletes it. */
 static qb_status open_noted(const char *path, const char *how, qb__source **out, cJSON **notes) {
     qb__zarr_array a;
@@ -157,6 +190,11 @@ static qb_status open_noted(const char *path, const char *how, qb__source **out,
         QB__TRY(make_source(path, path, &a, &z));
     } else {
         multiscale = multiscale_of(attributes);
+        folder = multiscale || how ? NULL : first_image(path, attributes);
+        if (folder) {
+            status = open_noted(folder, NULL, out, notes);
+            goto out;
+        }
         dataset = dataset_of(multiscale, how);
         const char *inside = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(dataset, "path"));
         if (how) inside = how;

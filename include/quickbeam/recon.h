@@ -35,8 +35,8 @@ typedef struct qb_prep_options {
     size_t struct_size;        /* see qb_params_init */
     const char *air;           /* columns and rows of open beam, X0:X1,Y0:Y1, or auto; NULL = not normalised */
     double transmission_floor; /* smaller transmissions are raised to this value before -log; 0 = 1e-6 */
-    /* Ring removal: METHOD[:snr=S,large=N,small=N]; NULL = none. The axis search ignores it and removes rings in its
-     * own way. */
+    /* Ring removal: METHOD[:snr=S,large=N,small=N]; NULL = none. The axis search of cones ignores it and removes rings
+     * in its own way. */
     const char *rings;
     /* Beam hardening. A[,B]: line integrals p become p + A p^2 + B p^3; or table:FILE;
      * spectrum:MATERIAL,KV[,FILTER:MM]; two:BASE+DENSE,KV...; NULL = none */

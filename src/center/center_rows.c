@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/select.h"
@@ -92,6 +93,21 @@ static void drop_empty_rows(float *sinograms, size_t size, qb__center_chosen *c)
     if (kept) c->rows = kept;
 }
 
+/* Stripes are searched in all rows that are prepared, so each chosen row is prepared alone. */
+static qb_status load_alone(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool, size_t row,
+                            float *sinogram) {
+    qb__prepare *prepare;
+    qb__prep_counts counts = {0};
+    qb_env hushed = qb__env_whole(env);
+    hushed.log = NULL, hushed.progress = NULL;
+    qb_status status = qb__prepare_create(
+        scan, prep, &(qb__prepared){.row0 = row, .row1 = row + 1, .own0 = row, .own1 = row + 1}, &hushed, &prepare);
+    if (status != QB_OK) return status;
+    status = qb__prepare_rows(prepare, scan, row, row + 1, pool, sinogram, &counts);
+    qb__prepare_destroy(prepare);
+    return status;
+}
+
 qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
                           const qb__roll *roll, qb__center_chosen *c, float *sinograms) {
     const qb_scan_info *info = qb_scan_describe(scan);
@@ -99,18 +115,22 @@ qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_e
     qb__prepare *prepare;
     qb__roll_reader *roll_reader = NULL;
     qb__prep_counts counts = {0};
+    qb_prep_options steps = *prep;
+    const bool alone = prep->rings && !roll->maps;
+    if (alone) steps.rings = NULL;
     if (roll->maps) qb__roll_rows(roll, row0, row1, QB__RESAMPLE_MARGIN, &row0, &row1);
     qb_status status = qb__prepare_create(
-        scan, prep, &(qb__prepared){.row0 = row0, .row1 = row1, .own0 = row0, .own1 = row1}, env, &prepare);
+        scan, &steps, &(qb__prepared){.row0 = row0, .row1 = row1, .own0 = row0, .own1 = row1}, env, &prepare);
     if (status != QB_OK) return status;
-    QB__TRY(qb__levels_tell(scan, prepare, prep, row0, row1, env));
+    QB__TRY(qb__levels_tell(scan, prepare, &steps, row0, row1, env));
     if (roll->maps) QB__TRY(qb__roll_reader_create(scan, prepare, roll, pool, &roll_reader));
     for (size_t r = 0; r < c->rows; r++) {
         QB__TRY(qb__check_cancel(env));
         qb__progress(env, "reading rows", r, c->rows);
-        QB__TRY(roll_reader
-                    ? qb__roll_reader_row(roll_reader, c->row[r], sinograms + r * size)
-                    : qb__prepare_rows(prepare, scan, c->row[r], c->row[r] + 1, pool, sinograms + r * size, &counts));
+        float *to = sinograms + r * size;
+        QB__TRY(roll_reader ? qb__roll_reader_row(roll_reader, c->row[r], to)
+                : alone     ? load_alone(scan, prep, env, pool, c->row[r], to)
+                            : qb__prepare_rows(prepare, scan, c->row[r], c->row[r] + 1, pool, to, &counts));
     }
     qb__progress(env, "reading rows", c->rows, c->rows);
     QB__TRY(qb__center_clean(sinograms, c->rows, info->views, info->columns, pool));

@@ -31,8 +31,8 @@ static void ends(void **state) {
         qb_status status;
         const char *words;
     } cases[] = {
-        {"kill -SEGV $$", QB_BAD_INPUT, "a.h5: malformed: the HDF5 library crashes"},
-        {"kill -ABRT $$", QB_BAD_INPUT, "crashes when it opens it"},
+        {"kill -SEGV $$", QB_BAD_INPUT, "a.h5: malformed: the library that reads it crashes"},
+        {"kill -ABRT $$", QB_BAD_INPUT, "crashes (Aborted)"},
         {"ulimit -S -t 1; while :; do :; done", QB_BAD_INPUT, "does not finish"},
         {"exit 9", QB_BAD_INPUT, "absurd amount of memory"},
         {"exit 1", QB_BAD_INPUT, "exit code 1"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process in which the HDF5 library opens a file for the first time. A damaged file may crash or block it without
+/* The process in which the HDF5 library or cfitsio opens a file for the first time. A damaged file may crash or block it without
  * harm to qb. */
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* environ, pipe2 */
-/* The HDF5 library crashes, or never ends, on some malformed files, and no call of its detects them. So each file is
+/* The HDF5 library and cfitsio crash, or never end, on some malformed files, and no call of theirs detects them. So each file is
  * first read by a separate process, whose crash is only an error here. That process is a program that is started anew,
  * not a fork: the caller may have threads, whose locks would stay locked in the copy. */
 #include "io/hdf5/hdf5_guard.h"
@@ -130,21 +130,20 @@ qb_status qb__h5_guard_end(pid_t child, const char *path, bool in_time) {
     while (waitpid(child, &how, 0) < 0 && errno == EINTR) continue;
     int number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
     if (!in_time)
-        return qb__fail(QB_IO, "%s: the HDF5 library did not finish reading it within %d s: check the disk", path,
+        return qb__fail(QB_IO, "%s: the library that reads it did not finish within %d s: check the disk", path,
                         QB__H5_SECONDS);
     if (number == SIGXCPU)
-        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library does not finish opening it", path);
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the library that reads it does not finish opening it", path);
     if (number == SIGINT || number == SIGTERM || number == SIGHUP)
         return qb__fail(QB_CANCELLED, "interrupted while %s was tried", path);
     if (number == SIGKILL) return qb__fail(QB_NO_MEMORY, "%s: the process that tried it was killed", path);
     if (number)
-        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library crashes when it opens it (%s)", path,
-                        strsignal(number));
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the library that reads it crashes (%s)", path, strsignal(number));
     if (WEXITSTATUS(how) == QB__TRIAL_NO_MEMORY)
-        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library asks for an absurd amount of memory to open it",
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the library that reads it asks for an absurd amount of memory",
                         path);
     if (WEXITSTATUS(how))
-        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library fails on it (exit code %d)", path,
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the library that reads it fails (exit code %d)", path,
                         WEXITSTATUS(how));
     return QB_OK; /* it ended normally, perhaps with errors, which are found and reported again */
 }

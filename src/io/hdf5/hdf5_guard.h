@@ -6,11 +6,11 @@
 
 /* For the command of the same build; not a part of the public interface.
  *
- * The HDF5 library crashes, or never ends, on some malformed files. To survive them, the command sets itself as the
- * program to start, by its path, with two or three words: `argument`, the file, and the dataset if one is given. That
- * program runs before this process first opens an HDF5 file. It limits its memory and computing time (RLIMIT_AS,
+ * The HDF5 library and cfitsio crash, or never end, on some malformed files. To survive them, the command sets itself as
+ * the program to start, by its path, with two or three words: `argument`, the file, and the dataset if one is given. That
+ * program runs before this process first opens such a file. It limits its memory and computing time (RLIMIT_AS,
  * RLIMIT_CPU), calls qb_tool_hdf5_try() and exits with 0, or with 9 if memory runs out. If it is killed or exits
- * otherwise, the file is QB_BAD_INPUT. Such a process also reads the images that the HDF5 library must read: then it is
+ * otherwise, the file is QB_BAD_INPUT. Such a process also reads the images that these libraries must read: then it is
  * started with a fourth word, "serve", and calls qb_tool_hdf5_serve(). Both texts must stay valid. NULL (the default):
  * files are trusted, and read in this process. */
 QB_API void qb_tool_hdf5_guard(const char *program, const char *argument);

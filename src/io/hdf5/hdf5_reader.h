@@ -41,5 +41,7 @@ qb_status qb__h5_guard_start(const char *path, const char *dataset, const char *
 /* Wait for its end, and convert that to a status for the file. In time: it was not given up. */
 qb_status qb__h5_guard_end(pid_t child, const char *path, bool in_time);
 enum { QB__H5_SECONDS = 120 }; /* without an answer */
+/* In place of a dataset's name: the file is no HDF5 file but FITS with compressed images (fits_packed.c). */
+#define QB__H5_PACKED_FITS "packed FITS"
 
 #endif

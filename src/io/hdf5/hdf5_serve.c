@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process in which the HDF5 library reads images for another process: see hdf5_reader.h. It may crash here. */
+/* The process in which the library of a format reads images for another process: see hdf5_reader.h. It may crash here. */
 #include "io/hdf5/hdf5_guard.h"
 
 #ifdef QB_HAVE_HDF5
@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/formats.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
 #include "io/hdf5/hdf5_reader.h"
@@ -125,7 +126,7 @@ static qb_status open_set(const char *path, const char *dataset, qb__source **so
 static bool serve(qb_status opened, qb__source *source, hid_t set, int rank, const qb__h5_question *asked) {
     if (opened != QB_OK) return refuse(opened);
     limit(RLIMIT_CPU, seconds_used() + SECONDS);
-    return asked->kind == QB__H5_CHUNK ? give_chunk(set, rank, asked) : give_images(source, asked);
+    return asked->kind == QB__H5_CHUNK && set >= 0 ? give_chunk(set, rank, asked) : give_images(source, asked);
 }
 
 qb_status qb_tool_hdf5_serve(const char *path, const char *dataset) {
@@ -140,7 +141,9 @@ qb_status qb_tool_hdf5_serve(const char *path, const char *dataset) {
     struct rlimit memory;
     qb_external_allow(true); /* the asking process has checked */
     qb__h5_mapped_is_known = true;
-    const qb_status status = open_set(path, dataset, &source, &set, &rank);
+    const bool fits = strcmp(dataset, QB__H5_PACKED_FITS) == 0;
+    const qb_status status =
+        fits ? qb__source_open(path, NULL, &source) : open_set(path, dataset, &source, &set, &rank);
     /* Chunks may be large. */
     if (source && getrlimit(RLIMIT_AS, &memory) == 0) limit(RLIMIT_AS, memory.rlim_cur + 4 * source->cache);
     for (qb__h5_question asked; take(&asked, sizeof asked);)

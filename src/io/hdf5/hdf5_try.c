@@ -2,6 +2,8 @@
 /* The work of the separate process that tries a file before it is read here (hdf5_guard.c). */
 #include "io/hdf5/hdf5_guard.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/status.h"
 #include "quickbeam/io.h"
@@ -10,6 +12,7 @@
 #include "io/formats.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
+#include "io/hdf5/hdf5_reader.h"
 
 /* The first and the last image, one row of each, unless that unpacks a large chunk. */
 static void read_little(const qb__frames *frames) {
@@ -22,8 +25,19 @@ static void read_little(const qb__frames *frames) {
     qb__free(row);
 }
 
+/* FITS with compressed images: its headers, and a little of its images. */
+static qb_status try_fits(const char *path) {
+    qb__source *source;
+    qb_status status = qb__source_open(path, NULL, &source);
+    if (status != QB_OK) return status;
+    read_little(&(qb__frames){.source = source, .count = source->shape[0]});
+    qb__source_close(source);
+    return QB_OK;
+}
+
 qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
     QB__NEED(path);
+    if (dataset && strcmp(dataset, QB__H5_PACKED_FITS) == 0) return try_fits(path);
     const qb_scan_options options = {.dataset = (char *)dataset};
     qb__scan_parts parts = {0};
     qb__source *source = NULL;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* dladdr */
+#include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +11,45 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+
+/* ---- crashes inside libraries that are not ours ---- */
+
+static const char *elsewhere;          /* part of the library's file name; NULL: none */
+static struct sigaction earlier[NSIG]; /* of the sanitizer */
+
+/* The innermost frame that belongs neither to the C library nor to the sanitizer tells whose crash it is. */
+static bool is_elsewhere(void) {
+    void *frames[64];
+    int n = elsewhere ? backtrace(frames, 64) : 0;
+    for (int i = 0; i < n; i++) {
+        Dl_info about;
+        if (!dladdr(frames[i], &about) || !about.dli_fname) continue;
+        if (strstr(about.dli_fname, elsewhere)) return true;
+        if (about.dli_sname && strncmp(about.dli_sname, "qb_", 3) == 0) return false;
+    }
+    return false;
+}
+
+static void on_signal(int number) {
+    if (is_elsewhere()) _exit(FUZZ_ELSEWHERE);
+    sigaction(number, &earlier[number], NULL);
+    raise(number);
+}
+
+/* The address sanitizer calls it before it reports. */
+__attribute__((visibility("default"))) void __asan_on_error(void);
+void __asan_on_error(void) {
+    if (is_elsewhere()) _exit(FUZZ_ELSEWHERE);
+}
+
+void fuzz_catch(const char *library, bool clock) {
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGALRM, SIGPROF};
+    void *frame[1];
+    backtrace(frame, 1); /* loads what it needs now, not in the handler */
+    elsewhere = library;
+    for (size_t i = 0; i < (clock ? 6 : 4); i++)
+        sigaction(numbers[i], &(struct sigaction){.sa_handler = on_signal}, &earlier[numbers[i]]);
+}
 
 /* In memory, if the system has such a folder. */
 const char *fuzz_scratch(void) {

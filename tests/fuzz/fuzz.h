@@ -20,6 +20,10 @@ bool fuzz_seed(size_t index, const char *path);
 /* A child that exits with this status crashed inside a library that is not ours: it is counted and reported. */
 enum { FUZZ_ELSEWHERE = 3 };
 
+/* From now on a crash inside this shared library ends the process with FUZZ_ELSEWHERE. `clock`: SIGALRM, too, which
+ * libFuzzer needs itself. */
+void fuzz_catch(const char *library, bool clock);
+
 /* True if inputs already run in children (replay.c); false in a libFuzzer program. */
 __attribute__((weak)) extern const char fuzz_replays;
 

@@ -15,10 +15,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* Images in tiles, by each of cfitsio's codecs. */
+#ifdef QB_HAVE_CFITSIO
+/* cfitsio 4.2 crashes by itself on some malformed tiles. */
+__attribute__((constructor)) static void begin(void) { fuzz_catch("libcfitsio", false); }
+#endif
+
+/* Images in tiles, by cfitsio's codecs but for PLIO and H-compress, which write past their memory. */
 static bool put_tiled(size_t index, const char *path) {
 #ifdef QB_HAVE_CFITSIO
-    static const int codecs[] = {RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1};
+    static const int codecs[] = {RICE_1, GZIP_1, GZIP_2};
     enum { NUMBERS = 8 * 8 * 2 };
     short data[NUMBERS];
     long shape[3] = {8, 8, 2};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuzz.h"
 #ifdef QB_HAVE_HDF5
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <hdf5.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,42 +13,11 @@
 const char *const fuzz_name = "h5";
 
 #ifdef QB_HAVE_HDF5
-/* HDF5 releases in use (1.10.8 was checked) crash by themselves on some malformed files. The innermost frame that
- * belongs neither to the C library nor to the sanitizer tells whose crash it is. */
-static bool inside_hdf5(void) {
-    void *frames[64];
-    int n = backtrace(frames, 64);
-    for (int i = 0; i < n; i++) {
-        Dl_info about;
-        if (!dladdr(frames[i], &about) || !about.dli_fname) continue;
-        if (strstr(about.dli_fname, "libhdf5")) return true;
-        if (about.dli_sname && strncmp(about.dli_sname, "qb_", 3) == 0) return false;
-    }
-    return false;
-}
+/* Sizes in a malformed file make HDF5 ask for more memory than there is, which it survives. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
 
-static void on_signal(int number) {
-    if (inside_hdf5()) _exit(FUZZ_ELSEWHERE);
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-/* The address sanitizer calls these functions: before it reports, and for its settings. Sizes in a malformed file make
- * HDF5 ask for more memory than there is, which it survives. */
-#define SEEN __attribute__((visibility("default")))
-SEEN void __asan_on_error(void);
-SEEN void __asan_on_error(void) {
-    if (inside_hdf5()) _exit(FUZZ_ELSEWHERE);
-}
-SEEN const char *__asan_default_options(void);
-SEEN const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
-
-static void catch_signals(void) {
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGALRM, SIGPROF};
-    void *frame[1];
-    backtrace(frame, 1); /* loads what it needs now, not in the handler */
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) signal(numbers[i], on_signal);
-}
+static void catch_signals(void) { fuzz_catch("libhdf5", true); }
 
 /* libFuzzer keeps handlers that it finds, and its own clock is SIGALRM, so only children use ours. */
 __attribute__((constructor)) static void begin(void) {

@@ -23,15 +23,16 @@ enum {
 
 /* What --rings can remove. A method is a set of these. */
 enum {
-    QB__RINGS_DEAD = 1,     /* columns without a usable answer are interpolated */
-    QB__RINGS_LARGE = 2,    /* stripes several columns wide */
-    QB__RINGS_NARROW = 4,   /* stripes one column wide */
-    QB__RINGS_SORT = 8,     /* dense weak stripes, by sorted columns */
-    QB__RINGS_WAVELET = 16, /* dense weak stripes, by wavelets */
-    QB__RINGS_PROFILE = 32, /* dense weak stripes, by the mean over the views */
-    QB__RINGS_MOVES = 64,   /* not of a method: the object moves from view to view, and its edges with it */
-    QB__RINGS_SOFT = 128,   /* not of a method: a filter has spread stripes to the columns around */
-    QB__RINGS_COURSES = 256 /* stripes one column wide whose height changes over the views */
+    QB__RINGS_DEAD = 1,      /* columns without a usable answer are interpolated */
+    QB__RINGS_LARGE = 2,     /* stripes several columns wide */
+    QB__RINGS_NARROW = 4,    /* stripes one column wide */
+    QB__RINGS_SORT = 8,      /* dense weak stripes, by sorted columns */
+    QB__RINGS_WAVELET = 16,  /* dense weak stripes, by wavelets */
+    QB__RINGS_PROFILE = 32,  /* dense weak stripes, by the mean over the views */
+    QB__RINGS_MOVES = 64,    /* not of a method: the object moves from view to view, and its edges with it */
+    QB__RINGS_SOFT = 128,    /* not of a method: a filter has spread stripes to the columns around */
+    QB__RINGS_COURSES = 256, /* stripes one column wide whose height changes over the views */
+    QB__RINGS_TURNS = 512    /* not of a method: with a full turn the axis may be near an end of the rows */
 };
 
 enum {

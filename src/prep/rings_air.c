@@ -74,8 +74,8 @@ static void find_air(air *a) {
     memcpy(some, a->mean, sizeof some);
     const double level = qb__middle(some, FIRST);
     for (size_t i = 0; i < FIRST; i++) some[i] = fabs(a->mean[i] - level);
-    const double most = ERRORS * (1.48 * qb__middle(some, FIRST) + a->error[0]) + FLOOR;
-    if (fabs(level) > LEVEL) return;
+    const double apart = 1.48 * qb__middle(some, FIRST), most = ERRORS * (apart + a->error[0]) + FLOOR;
+    if (fabs(level) > LEVEL || apart > ERRORS * a->error[0] + FLOOR) return; /* an object that stands still */
     size_t away = 0;
     while (a->count < quiet && away < RISE) away = fabs(a->mean[a->count++] - level) > most ? away + 1 : 0;
     a->count -= away;

@@ -17,6 +17,7 @@ enum {
     AROUND = 3, /* second differences on each side of these columns that must be explained, too */
     MOST = 18,  /* columns that are tried */
     SET = 4,    /* columns of a set, at most */
+    EDGE = 10,  /* columns at both ends of a row where groups stay: walls of tubes that turn about their axis */
     LINE = 2,   /* numbers of the straight line */
     UNKNOWN = MOST + LINE
 };
@@ -133,7 +134,8 @@ void qb__rings_sparser(const double *kinks, const double *errors, size_t n, doub
         for (size_t k = c + 1; k < n && k <= last + GAP; k++)
             if (found[k] != 0) last = k, members++;
         const size_t first = c - qb__smaller(c, SIDE), end = qb__smaller(n, last + SIDE + 1);
-        if (members > 1 && end - first <= MOST) improve(kinks, errors, n, first, end - first, found);
+        if (members > 1 && end - first <= MOST && first >= EDGE && end + EDGE <= n)
+            improve(kinks, errors, n, first, end - first, found);
         c = last + 1 + GAP;
     }
 }

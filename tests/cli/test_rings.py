@@ -392,3 +392,21 @@ def test_edges_that_move_are_no_unusable_columns(tmp_path):
         f["/exchange/data"][:, 5, 100] = rng.uniform(0.05, 1, 400)
     said = qb("convert", "s.h5", "--shifts", "moves.txt", "--rings", "auto", "-o", "lines.npy", cwd=tmp_path).stderr
     assert "unusable columns in 1 of 12 rows; 1 of 3072 pixels are unusable" in said, said
+
+
+def test_what_stands_still_near_the_end_of_rows_stays(tmp_path):
+    """The wall of a concentric tube a few columns from the end, and a pin on the axis of a half acquisition, which lies there."""
+    x = (np.arange(128 * 16) + 0.5) / 16 - 0.5 - 63.5 + 14.77
+    tube = 0.04 * (np.sqrt(np.maximum(0, 44.86**2 - x**2)) - np.sqrt(np.maximum(0, 42.32**2 - x**2))).reshape(128, 16).mean(1)
+    lines = (tube + np.random.default_rng(1).normal(0, 2e-4, (90, 1, 128))).astype("f4")
+    with h5py.File(tmp_path / "tube.h5", "w") as file:
+        file["exchange/data"], file["exchange/theta"] = lines, np.arange(90) * 2.0
+    qb("simulate", "ball", "-o", "pin.h5", "--detector", "128,3", "--views", 180, "--angles", "0:360", "--center-offset", -40, cwd=tmp_path)
+    for name, more in ("tube", ["--quantity", "line_integral"]), ("pin", []):
+        kept, auto = (qb_lines(tmp_path, name, *more, "--rings", how) for how in ("keep", "auto"))
+        assert np.abs(auto - kept).max() < 0.02 * kept.max(), name
+
+
+def qb_lines(folder, name, *how):
+    qb("convert", f"{name}.h5", "-o", "lines.npy", *how, cwd=folder)
+    return np.load(folder / "lines.npy")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Scans by the settings that scanners write beside their images: one argument, and the geometry is theirs."""
 import json
+import os
 import re
 import shutil
 import struct
@@ -167,6 +168,11 @@ def test_a_folder_with_its_settings(tmp_path):
     qb("fdk", ".", "--like", "truth.npy", "-o", "v.npy", cwd=tmp_path)
     qb("fdk", "bone.log", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
     assert (np.load(tmp_path / "v.npy") == np.load(tmp_path / "w.npy")).all()
+    os.mkfifo(tmp_path / "pipe.log")  # nobody writes to it
+    qb("info", ".", cwd=tmp_path)
+    (tmp_path / "bone.log").write_text(skyscan() + "[Reconstruction]\nReconstruction Program=NRecon\n")  # it is beside the slices
+    assert "sod_mm" not in qb_json("info", ".", cwd=tmp_path)
+    (tmp_path / "bone.log").write_text(skyscan())
     (tmp_path / "other.log").write_text(skyscan())
     assert "no angles" in " ".join(qb_json("info", ".", cwd=tmp_path)["problems"])
 

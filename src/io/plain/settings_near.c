@@ -5,33 +5,36 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "io/publish/paths.h"
 
-/* Endings of settings files, and a word in those whose ending is used for other files, too. */
+/* Endings of settings files; where the ending is used for other files, too, a word in them, and one that is not. */
 static const struct {
-    const char *ending, *word;
-} kinds[] = {{".xtekct", NULL},      {".pca", NULL},
-             {".nsipro", NULL},      {".log", "Object to Source"},
-             {".xml", "<Geometrie"}, {".xml", "<ConeBeamScanParameter"}};
+    const char *ending, *word, *without;
+} kinds[] = {{".xtekct", NULL, NULL},      {".pca", NULL, NULL},
+             {".nsipro", NULL, NULL},      {".log", "Object to Source", "[Reconstruction]"},
+             {".xml", "<Geometrie", NULL}, {".xml", "<ConeBeamScanParameter", NULL}};
 
-static bool says(const char *path, const char *word) {
+static bool says(const char *path, const char *word, const char *without) {
     char text[1 << 16];
-    FILE *file = fopen(path, "rbe");
+    struct stat about;
+    FILE *file = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "rbe") : NULL;
     const size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
     size_t used = 0;
     if (file) fclose(file);
     for (size_t i = 0; i < n; i++) /* every second byte of UTF-16 is 0 */
         if (text[i]) text[used++] = text[i];
     text[used] = 0;
-    return strstr(text, word) != NULL;
+    return strstr(text, word) && !(without && strstr(text, without));
 }
 
 static bool is_settings(const char *path) {
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcasecmp(dot, kinds[i].ending) == 0 && (!kinds[i].word || says(path, kinds[i].word))) return true;
+        if (strcasecmp(dot, kinds[i].ending) == 0 && (!kinds[i].word || says(path, kinds[i].word, kinds[i].without)))
+            return true;
     return false;
 }
 

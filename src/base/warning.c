@@ -405,8 +405,9 @@ static const struct {
     {"unmapped-images",
      "The data are a virtual HDF5 dataset, and no file was mapped to some of its images. Other programs read them as "
      "zeros. Here they are not read: leave them out with --views, or map the files."},
-    {"unwritten-chunks", "Parts of the HDF5 data were never written, so they read as a fill value, mostly 0: the scan "
-                         "was interrupted, or copied while it was written. Views or rows without data are wrong."},
+    {"unwritten-chunks",
+     "Parts of the HDF5 or Zarr data were never written, so they read as a fill value, mostly 0: the scan "
+     "or a copy was interrupted. Views or rows without data are wrong."},
     {"view-gains",
      "At one view all pixels change by one factor, and later back: these views have another gain or exposure. Values "
      "are wrong, with streaks. --air auto mends counts that show air; else scale these views, or --exclude them."},

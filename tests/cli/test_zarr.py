@@ -182,6 +182,8 @@ def test_others(tmp_path):
     put(tmp_path / "g.zarr/one")
     for name in ("a.zarr", "b.zarr", "g.zarr"):
         assert qb_json("compare", tmp_path / name, tmp_path / "want.npy")["rmse"] == 0
+    said = qb("convert", tmp_path / "a.zarr", "--volume", "-o", tmp_path / "a.npy").stderr
+    assert "1 of 2 files of chunks are missing: they read as the fill value 9 [unwritten-chunks]" in said
     put(tmp_path / "g.zarr/two")
     fails(3, "info", tmp_path / "g.zarr", says=["holds 2 arrays", "--dataset"])
     assert qb_json("info", tmp_path / "g.zarr", "--dataset", "/two", "--angles", "0:180")["views"] == 2
@@ -211,6 +213,7 @@ def test_what_ome_states(tmp_path, own, all, axes, voxel, offset, says, layout):
             (folder / name).write_text(json.dumps(text))
     (place / "s").mkdir()
     put(place / "s/0")
+    (place / "s/0/1.0.0").write_bytes(bytes(24))
     told = qb_json("info", tmp_path / "v.zarr")
     assert told["kind"] == "volume" and told["size"] == [4, 3, 2]
     assert voxel is None or (told["voxel_mm"] == pytest.approx(voxel) and told["offset_mm"] == pytest.approx(offset))

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds which array of a Zarr folder is meant, and what its group states about it. */
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/memory.h"
@@ -141,6 +143,27 @@ static void fill_with(qb__zarr *z) {
         memcpy(z->fill, &whole, qb_dtype_size(dtype));
 }
 
+/* A copy that was interrupted lacks files of chunks, as does an array of which parts were never stored. At most `LOOKS`
+ * files are looked for, spread over the array. */
+static void look_for_files(qb__zarr *z) {
+    enum { LOOKS = 4096 };
+    const qb__zarr_array *a = &z->array;
+    char name[4096];
+    size_t count[3], missing = 0;
+    for (int i = 0; i < 3; i++) count[i] = qb__ceil_div(a->shape[i], a->file[i]);
+    const size_t all = count[0] * count[1] * count[2], looks = qb__smaller(all, LOOKS);
+    for (size_t i = 0; i < looks; i++) {
+        const size_t n = (size_t)((double)i * (double)all / (double)looks);
+        const size_t at[3] = {n / (count[1] * count[2]), n / count[2] % count[1], n % count[2]};
+        qb__zarr_name(a, z->folder, at, name, sizeof name);
+        if (access(name, F_OK) != 0 && errno == ENOENT) missing++;
+    }
+    if (missing == 0 || z->base.trouble[0]) return;
+    snprintf(z->base.trouble, sizeof z->base.trouble,
+             "%zu of %zu files of chunks %sare missing: they read as the fill value %g" QB__CODE("unwritten-chunks"),
+             missing, looks, looks < all ? "looked for " : "", a->fill);
+}
+
 /* ---- opening ---- */
 
 static void release_zarr(qb__source *source) { qb__free(((qb__zarr *)source)->folder); }
@@ -209,6 +232,7 @@ static qb_status open_noted(const char *path, const char *how, qb__source **out,
         QB__TRY(make_source(path, folder, &a, &z));
         if (dataset) apply_multiscale(multiscale, dataset, &z->base);
     }
+    look_for_files(z);
     own = cJSON_DetachItemFromObjectCaseSensitive(attributes, "quickbeam");
     if (own && dataset && dataset == cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(multiscale, "datasets"), 0))
         qb__sidecar_take(own, &z->base);

@@ -206,8 +206,9 @@ static qb_status conclude(const qb_scan_info *info, const qb__roll *roll, bool c
 static qb_status check(const qb_scan_info *info) {
     if (!info->angles) return qb__scan_lacks_angles(info);
     if (info->views < 2 || info->rows == 0 || info->columns < 16)
-        return qb__fail(QB_BAD_INPUT, "%s: %zu views of %zu x %zu pixels are too few for an axis", info->path,
-                        info->views, info->rows, info->columns);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: %zu views of %zu x %zu pixels are too few to find the axis: give --center COLUMN",
+                        info->path, info->views, info->rows, info->columns);
     return QB_OK;
 }
 

@@ -81,7 +81,7 @@ static qb_status offset_of_center(cli *c, const qb_scan_info *info, const char *
     if (strcmp(center, "auto") == 0)
         snprintf(offset, sizeof offset, "auto");
     else if (strcmp(center, "middle") != 0 && (end == center || *end || !(fabs(column) <= MOST)))
-        return complain(QB_BAD_ARGUMENT, "--center %s: of a cone beam a column, auto, middle or stated", center);
+        return complain(QB_BAD_ARGUMENT, "--center %s: give a column of -1e6 to 1e6, auto, middle or stated", center);
     else
         snprintf(offset, sizeof offset, "%.9gpx,%.9gpx", middle - column,
                  isfinite(v) && v != 0 ? v * (double)info->bin[1] / info->pixel_v : 0);
@@ -160,8 +160,7 @@ bool axis_differs(cli *c, qb_scan *scan, char *text, size_t size) {
     qb_center_result found = {.struct_size = sizeof found};
     if (isnan(stated) || qb_center_find(scan, NULL, &options_of_circle, &quiet, &found) != QB_OK) return false;
     if (!(found.confidence >= SURE) || fabs(found.column - stated) <= FAR) return false;
-    snprintf(text, size,
-             "the axis falls on column %.2f (confidence %.2f), by the geometry on %.2f: give --detector-offset auto",
-             found.column, found.confidence, stated);
+    snprintf(text, size, "the axis falls on column %.2f (confidence %.2f), by the geometry on %.2f: give %s auto",
+             found.column, found.confidence, stated, c->offset_by_center ? "--center" : "--detector-offset");
     return true;
 }

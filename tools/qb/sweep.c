@@ -299,11 +299,11 @@ static void add_table_warnings(const sweep *s, cJSON *report) {
 
 /* ---- the table ---- */
 
-/* For the axis of a parallel beam, the slice with the fewest negative values is probably the right one, and is marked.
- * For other options no number tells which value is best. */
-static void print_table(const sweep *s, const cJSON *report) {
+/* For the axis of a parallel beam, the slice of FBP with the fewest negative values is probably the right one, and is
+ * marked. Iterative methods have hardly any, and for cones and other options no number tells which value is best. */
+static void print_table(const cli *c, const sweep *s, const cJSON *report) {
     const cJSON *row, *table = cJSON_GetObjectItem(report, "slices");
-    double best = strcmp(s->row->name, "center") == 0 ? 0 : INFINITY;
+    double best = strcmp(c->verb->name, "fbp") == 0 && strcmp(s->row->name, "center") == 0 ? 0 : INFINITY;
     int wide = (int)strlen(s->values.name);
     cJSON_ArrayForEach(row, table) {
         best = fmax(best, number(row, "positivity"));
@@ -336,7 +336,7 @@ static qb_status finish(cli *c, sweep *s) {
     if (c->options.run.json)
         status = give_result(c, cJSON_Print(report));
     else if (!c->options.run.quiet)
-        print_table(s, report);
+        print_table(c, s, report);
     cJSON_Delete(report);
     return status;
 }

@@ -49,22 +49,23 @@ static void add_stack(cJSON *object, const qb_stack *stack) {
     add_angles(object, stack);
 }
 
-/* Hash of the data file's size and of pieces of it, in hexadecimal; "" without xxhash, or if the file cannot be read.
- * It ties the .json to its file: another one of the same shape has other numbers. */
-static void hash_pieces(int fd, char hex[HEX]) {
+/* Hash of the data file's size and of pieces of it, in hexadecimal; "" without xxhash, or if the file is none that can be
+ * read. It ties the .json to its file: another one of the same shape has other numbers. False if the disk fails. */
+static bool hash_pieces(int fd, char hex[HEX]) {
     enum { PIECES = 33, PIECE = 4096 }; /* an odd number, so that one is in the middle */
     char piece[PIECE];
     struct stat about;
     *hex = 0;
-    if (!qb__hash_known() || fd < 0 || fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return;
+    if (!qb__hash_known() || fd < 0 || fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return true;
     uint64_t hash = (uint64_t)about.st_size;
     for (off_t i = 0; i < PIECES; i++) {
         const off_t last = about.st_size > PIECE ? about.st_size - PIECE : 0;
         const ssize_t got = pread(fd, piece, PIECE, last / (PIECES - 1) * i);
-        if (got < 0) return;
+        if (got < 0) return errno == EBADF; /* only open for writing */
         hash = qb__hash(piece, (size_t)got, hash);
     }
     snprintf(hex, HEX, "%016llx", (unsigned long long)hash);
+    return true;
 }
 
 static qb_status print_stack(const qb_writer *writer, const char *hash, const char *provenance, char **text) {
@@ -95,7 +96,7 @@ qb_status qb__write_sidecar(qb_writer *writer, const char *provenance) {
     const char *fresh;
     if ((size_t)snprintf(name, sizeof name, "%s.json", writer->path) >= sizeof name)
         return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
-    hash_pieces(writer->fd, hash);
+    if (!hash_pieces(writer->fd, hash)) return qb__fail_errno(errno, "reading back", writer->path);
     qb_status status = print_stack(writer, hash, provenance, &text);
     if (status != QB_OK) return status;
     status = qb__publication_file(writer->set, name, &fresh);

@@ -11,6 +11,7 @@
 #include "io/formats.h"
 #include "io/geometry/geometry_file.h"
 #include "io/mbirct/mbirct.h"
+#include "io/publish/paths.h"
 
 static qb_status agree_on_pixels(double given, double stated) {
     if (!(given > 0 && stated > 0) || fabs(given / stated - 1) <= 0.01) return QB_OK;
@@ -79,7 +80,7 @@ static qb_status load(const char *path, const qb_detector *detector, const qb_en
     }
     if (status == QB_OK && format->provenance) {
         status = qb__geometry_kept(path, geometry, &circle);
-        if (status != QB_OK || geometry->views) {
+        if ((status != QB_OK && !qb__is_folder(path)) || geometry->views) {
             if (status == QB_OK) status = agree(detector, geometry);
             if (status == QB_OK) status = qb__geometry_check_views(geometry);
             return status == QB_OK ? QB_OK : qb__fail_in(status, "%s: its provenance", path);

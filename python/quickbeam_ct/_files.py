@@ -58,8 +58,8 @@ def read(path, dataset=None):
 
 @raises
 def info(path, dataset=None):
-    """What a file says: of a volume format, shape, dtype, voxel and offset in mm (x, y, z; None: not said), quantity and
-    units; of a scan what Scan(path).info has."""
+    """What a file says: of a volume format, shape, dtype, voxel and offset in mm (x, y, z; None: not said), quantity, units
+    and trouble (what is odd about it, or None); of a scan what Scan(path).info has."""
     about = ArrayInfo(struct_size=ctypes.sizeof(ArrayInfo))
     status = lib.qb_array_describe(path_bytes(path), dataset.encode() if dataset else None, byref(about))
     if status != 0 or about.quantity.decode() in ("counts", "transmission", "line integrals", "line-integrals", ""):
@@ -69,7 +69,7 @@ def info(path, dataset=None):
             check(status)
     return {"path": os.fsdecode(path), "format": about.format.decode(), "dtype": _NAMES[about.dtype], "shape": tuple(about.shape),
             "voxel": tuple(v or None for v in about.voxel), "offset": tuple(about.offset), "quantity": about.quantity.decode() or None,
-            "units": about.units.decode() or None}
+            "units": about.units.decode() or None, "trouble": about.trouble.decode() or None}
 
 
 def _dense(array):

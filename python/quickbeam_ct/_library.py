@@ -88,7 +88,8 @@ class Array(ctypes.Structure):
 
 class ArrayInfo(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("format", c_char_p), ("dtype", c_int), ("shape", c_size_t * 3), ("voxel", c_double * 3),
-                ("offset", c_double * 3), ("scale", c_double * 2), ("quantity", ctypes.c_char * 24), ("units", ctypes.c_char * 24)]
+                ("offset", c_double * 3), ("scale", c_double * 2), ("quantity", ctypes.c_char * 24), ("units", ctypes.c_char * 24),
+                ("trouble", ctypes.c_char * 160)]
 
 
 class Stack(ctypes.Structure):

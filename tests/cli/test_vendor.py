@@ -342,7 +342,7 @@ def test_diondo_as_found(tmp_path):
     assert (told["sod_mm"], told["columns"]) == (SOD, COLUMNS) and "118 angles for 120 views" in " ".join(told["problems"])
     (tmp_path / "b.xml").write_text(diondo(SourceObjectDist=f"{SOD / 10} cm"))
     assert "<SourceObjectDist> is '12.0 cm'" in qb("info", "b.xml", code=3, cwd=tmp_path).stderr
-    assert "give ./b.xml, the settings of a scanner" in qb("info", ".", code=3, cwd=tmp_path).stderr
+    assert "the settings ./b.xml are read" in qb("info", ".", code=3, cwd=tmp_path).stderr
 
 
 def test_yxlon_states_a_turned_detector(tmp_path):

@@ -2,6 +2,7 @@
 /* A stack of images in a file, of which any part can be read: slices along any axis, also with steps. */
 #include <math.h>
 #include <stdlib.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,7 +133,7 @@ out:
     return status;
 }
 
-enum { FIRST_INFO = sizeof(qb_array_info) }; /* size of the first version */
+enum { FIRST_INFO = offsetof(qb_array_info, trouble) }; /* size of the first version */
 
 qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info *info) {
     QB__NEED(path);

@@ -253,7 +253,7 @@ def test_refusals(fan, tmp_path):
     qb(*base, *CIRCLE, "--detector-offset", "80,0", "--start", 0, "--equits", 1)
     out.unlink()
     fails(3, *base, *CIRCLE, "--size", 490, "--roi", 200, "--coarse", 3, says=["--coarse 3", "source"])
-    fails(2, *base, *CIRCLE, "--center", "far", says=["--center far", "a column, auto"])
+    fails(2, *base, *CIRCLE, "--center", "far", says=["--center far", "a column of", "auto"])
     np.save(tmp_path / "dead.npy", np.full((60, 1, 96), np.nan, np.float32))
     none = fails(3, "mbir", tmp_path / "dead.npy", "--quantity", "line_integral", "--angles", "0:360", "--pixel-size", 1.4, "-o", out, *CIRCLE, "--sigma-x", 0.002,
                  "--sigma-y", 0.02, says=["dead.npy", "none of its 60 views can be used"])

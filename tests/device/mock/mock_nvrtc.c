@@ -2,6 +2,7 @@
 /* The compiler of the mock. Its code is "mock code " and the architecture that it was asked for. */
 #include "mock_cuda.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,10 @@
 extern mock_cuda_state mock_cuda;
 #define M mock_cuda
 
-static char code[128];
+/* Ranks that are threads compile at the same time, so each program has a code of its own. */
+enum { CODE = 128 };
+#define ADD(counter, n) __atomic_add_fetch(&(counter), n, __ATOMIC_SEQ_CST)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of M.options */
 static const char complaint[] = "line 3: error: the mock does not like this";
 
 EXPORT int nvrtcVersion(int *major, int *minor) {
@@ -33,24 +37,27 @@ EXPORT int nvrtcCreateProgram(void **program, const char *text, const char *name
     (void)header_texts;
     (void)header_names;
     if (!strstr(text, "QB_DIALECT_H")) return 5;
-    *program = code;
-    M.programs++;
+    *program = calloc(1, CODE);
+    if (!*program) return 1;
+    ADD(M.programs, 1);
     return 0;
 }
 EXPORT int nvrtcDestroyProgram(void **program) {
+    free(*program);
     *program = NULL;
-    M.programs--;
+    ADD(M.programs, -1);
     return 0;
 }
 EXPORT int nvrtcCompileProgram(void *program, int count, const char *const *options) {
-    (void)program;
-    M.compiles++;
+    ADD(M.compiles, 1);
+    pthread_mutex_lock(&lock);
     M.options[0] = '\0';
     for (int i = 0; i < count; i++) {
         size_t used = strlen(M.options);
         snprintf(M.options + used, sizeof M.options - used, "%s ", options[i]);
     }
-    snprintf(code, sizeof code, "mock code %s", options[0]);
+    pthread_mutex_unlock(&lock);
+    snprintf(program, CODE, "mock code %s", options[0]);
     return M.nvrtc_fails ? 6 : 0;
 }
 EXPORT int nvrtcGetProgramLogSize(void *program, size_t *size) {

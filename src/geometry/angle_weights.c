@@ -24,7 +24,16 @@ static void find_gaps(const qb__turn *turn, qb__angle_report *report) {
     report->gap_to = degrees(from + gap);
 }
 
-static void describe(size_t views, qb__angle_report *report) {
+static double span_of(size_t views, const double *radians) {
+    double least = radians[0], most = radians[0];
+    for (size_t i = 1; i < views; i++) {
+        least = fmin(least, radians[i]);
+        most = fmax(most, radians[i]);
+    }
+    return degrees(most - least);
+}
+
+static void describe(size_t views, double span, qb__angle_report *report) {
     char repeated[96] = "", limited[160] = "", capped[112] = "";
     if (report->repeated)
         snprintf(repeated, sizeof repeated, ", %zu views seen before, from either side, share weights",
@@ -42,9 +51,9 @@ static void describe(size_t views, qb__angle_report *report) {
         snprintf(capped, sizeof capped,
                  "; weights capped at twice the median make values %.2g %% too low (--angle-weights)",
                  100 * report->capped);
-    snprintf(report->text, sizeof report->text, "%zu view%s, %s, %.6g of 180 degrees%s%s%s", views,
-             views == 1 ? "" : "s", report->even ? "evenly spaced" : "weighted by spacing", report->coverage, repeated,
-             limited, capped);
+    snprintf(report->text, sizeof report->text,
+             "%zu view%s over %.6g degrees, %s; directions of %.6g of 180 degrees%s%s%s", views, views == 1 ? "" : "s",
+             span, report->even ? "evenly spaced" : "weighted by spacing", report->coverage, repeated, limited, capped);
 }
 
 qb_status qb__angle_weights(size_t views, const double *radians, double *weights, qb__angle_report *report) {
@@ -62,7 +71,7 @@ qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double
         *report = (qb__angle_report){
             .even = turn.even, .repeated = views - turn.directions, .capped = capped, .open = qb__turn_is_open(&turn)};
         find_gaps(&turn, report);
-        describe(views, report);
+        describe(views, span_of(views, radians), report);
     }
     qb__turn_destroy(&turn);
     return status;

@@ -28,7 +28,7 @@ typedef struct qb__angle_report {
     bool even;               /* the directions are evenly spaced over the half turn */
     bool limited;            /* a range of angles was not measured */
     size_t gaps;             /* number of such ranges */
-    char text[448];          /* all of it in one line */
+    char text[512];          /* all of it in one line */
 } qb__angle_report;
 
 /* Weights that turn a sum over views into the integral over half a turn. Parallel rays at t and t + 180 degrees are

@@ -153,7 +153,7 @@ static qb_status geometry_of(const qb_scan_info *scan, const qb_geometry_options
     take_offset(scan, &seen, stated, sizeof stated, env);
     options = &seen;
     const char *path = seen.geometry;
-    if (!path && !scan->angles) return qb__fail_in(qb__scan_lacks_angles(scan), "without --geometry FILE");
+    if (!path && !scan->angles) return qb__scan_lacks_angles(scan);
     if (!path) return qb_geometry_make(options, scan->views, scan->angles, detector, env, geometry);
     status = qb_geometry_make(options, 0, NULL, detector, env, geometry);
     if (status == QB_OK) status = choose_views(scan, path, env, geometry);

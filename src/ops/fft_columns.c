@@ -63,6 +63,7 @@ size_t qb__fft_columns_bytes(const qb__fft_columns *f) { return f->lanes.rows * 
 
 size_t qb__fft_columns_scratch(const qb__fft_columns *f) { return 4 * f->lanes.rows * (size_t)f->kernel->lanes; }
 
-void qb__fft_columns_run(const qb__fft_columns *f, float *cells, size_t stride, float *scratch) {
-    f->kernel->filter_columns(&f->lanes, cells, f->columns, stride, f->factors, scratch);
+void qb__fft_columns_run(const qb__fft_columns *f, float *cells, size_t stride, const qb__fft_rows *which,
+                         float *scratch) {
+    f->kernel->filter_columns(&f->lanes, cells, f->columns, stride, which, f->factors, scratch);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "cpu/fft/fft_lanes.h"
 
 /* Filters columns of complex numbers in place: transform, multiply by real factors, transform back, without scaling.
  * Uses our own transforms, with as many columns as a vector has lanes, so that the data stay in the first cache. */
@@ -18,6 +19,7 @@ void qb__fft_columns_destroy(qb__fft_columns *fft); /* NULL-safe */
 size_t qb__fft_columns_bytes(const qb__fft_columns *fft);
 size_t qb__fft_columns_scratch(const qb__fft_columns *fft); /* floats */
 /* cells[rows][columns], rows `stride` floats apart. Thread-safe. */
-void qb__fft_columns_run(const qb__fft_columns *fft, float *cells, size_t stride, float *scratch);
+void qb__fft_columns_run(const qb__fft_columns *fft, float *cells, size_t stride, const qb__fft_rows *which,
+                         float *scratch);
 
 #endif

@@ -8,7 +8,6 @@
 
 typedef struct fftw {
     qb__fft head;
-    qb__fft_kind kind;
     fftwf_plan forward, backward;
 } fftw;
 
@@ -17,13 +16,8 @@ static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static void plan(fftw *fft, int n, float *a, float *b) {
     unsigned flags = FFTW_ESTIMATE | FFTW_DESTROY_INPUT;
-    if (fft->kind == QB__FFT_REAL) {
-        fft->forward = fftwf_plan_dft_r2c_1d(n, a, (fftwf_complex *)b, flags);
-        fft->backward = fftwf_plan_dft_c2r_1d(n, (fftwf_complex *)a, b, flags);
-    } else {
-        fft->forward = fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_FORWARD, flags);
-        fft->backward = fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_BACKWARD, flags);
-    }
+    fft->forward = fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_FORWARD, flags);
+    fft->backward = fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_BACKWARD, flags);
 }
 
 static void destroy(qb__fft *library) {
@@ -38,9 +32,11 @@ static void destroy(qb__fft *library) {
 static qb_status create(qb__fft_kind kind, size_t length, qb__fft **out) {
     float *a = NULL, *b = NULL; /* an estimate only checks their alignment */
     fftw *fft;
+    /* Our own transform of real numbers, by half as many complex ones, takes half the time of FFTW's. */
+    if (kind == QB__FFT_REAL) return qb__fft_own.create(kind, length, out);
     qb_status status = qb__alloc(1, sizeof *fft, &fft);
     if (status != QB_OK) return status;
-    *fft = (fftw){.head.library = &qb__fft_fftw, .kind = kind};
+    *fft = (fftw){.head.library = &qb__fft_fftw};
     QB__TRY(qb__alloc(2 * length + 2, sizeof *a, &a));
     QB__TRY(qb__alloc(2 * length + 2, sizeof *b, &b));
     pthread_mutex_lock(&planner);
@@ -60,18 +56,12 @@ out:
 
 static void forward(const qb__fft *library, float *in, float *out) {
     const fftw *fft = (const fftw *)library;
-    if (fft->kind == QB__FFT_REAL)
-        fftwf_execute_dft_r2c(fft->forward, in, (fftwf_complex *)out);
-    else
-        fftwf_execute_dft(fft->forward, (fftwf_complex *)in, (fftwf_complex *)out);
+    fftwf_execute_dft(fft->forward, (fftwf_complex *)in, (fftwf_complex *)out);
 }
 
 static void backward(const qb__fft *library, float *in, float *out) {
     const fftw *fft = (const fftw *)library;
-    if (fft->kind == QB__FFT_REAL)
-        fftwf_execute_dft_c2r(fft->backward, (fftwf_complex *)in, out);
-    else
-        fftwf_execute_dft(fft->backward, (fftwf_complex *)in, (fftwf_complex *)out);
+    fftwf_execute_dft(fft->backward, (fftwf_complex *)in, (fftwf_complex *)out);
 }
 
 const qb__fft_library qb__fft_fftw = {"fftw", create, destroy, forward, backward};

@@ -113,7 +113,8 @@ out:
 static void real_from_halves(const own *o, float *z) {
     const size_t h = o->length / 2;
     const float first = z[0] + z[1], last = z[0] - z[1];
-    for (size_t k = 1; k <= h / 2; k++) {
+    size_t k = o->line.kernel ? o->line.kernel->join_halves(o->turns, h, z) : 1;
+    for (; k <= h / 2; k++) {
         const float *w = o->turns + 2 * k;
         float *a = z + 2 * k, *b = z + 2 * (h - k);
         const float er = 0.5f * (a[0] + b[0]), ei = 0.5f * (a[1] - b[1]);  /* transform of the even samples */
@@ -133,7 +134,8 @@ static void real_from_halves(const own *o, float *z) {
 static void halves_from_real(const own *o, float *x) {
     const size_t h = o->length / 2;
     const float first = x[0] + x[2 * h], last = x[0] - x[2 * h];
-    for (size_t k = 1; k <= h / 2; k++) {
+    size_t k = o->line.kernel ? o->line.kernel->split_halves(o->turns, h, x) : 1;
+    for (; k <= h / 2; k++) {
         const float *w = o->turns + 2 * k;
         float *a = x + 2 * k, *b = x + 2 * (h - k);
         const float er = a[0] + b[0], ei = a[1] - b[1], tr = a[0] - b[0], ti = a[1] + b[1];

@@ -26,7 +26,7 @@
 #include "prep/warp.h"
 #include "quickbeam/io.h"
 
-enum { READ_BYTES = 32 << 20, SCRATCH_BYTES = 512 << 20 };
+enum { READ_BYTES = 32 << 20, CACHE_BYTES = 2 << 20 /* of a thread */, SCRATCH_BYTES = 512 << 20 };
 
 struct qb__phase {
     qb__row_reader row_reader; /* must be the first member */
@@ -232,40 +232,35 @@ static void extend_row(float *line, const qb__phase_blocks *b, size_t columns) {
     for (size_t c = 0; c < b->stride - columns - b->left; c++) end[c] = last;
 }
 
-/* Transforms the rows that a block needs. Beyond the detector its first and last rows are repeated. A row without valid
- * pixels is replaced by the last valid one before it, or else by the first valid one. lost[row]: the row has pixels
- * without a value. */
-static void load(const piece *w, size_t view, size_t block, float *own, const places *at) {
+/* Transforms the rows of the detector that a block needs; given->low to given->high - 1 of the block. Beyond them the
+ * filter repeats the first and the last. A row without valid pixels is replaced by the last valid one before it, or else
+ * by the first valid one. lost[row]: the row has pixels without a value. */
+static void load(const piece *w, size_t view, size_t block, float *own, const places *at, qb__fft_rows *given) {
     const qb__phase *p = w->p;
     const qb__phase_blocks *b = qb__phase_filter_blocks(p->filter);
-    const size_t columns = p->scan.info.columns;
-    const ptrdiff_t from = (ptrdiff_t)(block * b->rows) - (ptrdiff_t)b->margin, rows = (ptrdiff_t)p->scan.info.rows;
-    const ptrdiff_t low = from > 0 ? from : 0,
-                    high = from + (ptrdiff_t)b->height < rows ? from + (ptrdiff_t)b->height : rows;
+    const size_t columns = p->scan.info.columns, rows = p->scan.info.rows, from = block * b->rows;
     float *spectra = own + at->spectra, *line = own + at->line;
     bool *lost = (bool *)(own + at->lost);
-    ptrdiff_t good = -1, first = -1; /* last and first valid row of the block */
-    for (ptrdiff_t r = low; r < high; r++) {
-        const qb__phase_row row = qb__scan_row(&p->rows, w->view0 + view, (size_t)r, own + at->row);
-        lost[r - from] = qb__phase_transmissions(&row, raw_of(w, view, (size_t)r), line + b->left) > 0;
-        if (!lost[r - from] || qb__phase_fill(line + b->left, columns)) {
-            good = r - from;
-            first = first < 0 ? good : first;
+    size_t good = SIZE_MAX, first = SIZE_MAX; /* last and first valid row of the block */
+    given->low = b->margin - qb__smaller(b->margin, from);
+    given->high = qb__smaller(b->height, rows + b->margin - from);
+    for (size_t r = given->low; r < given->high; r++) {
+        const size_t of = from + r - b->margin;
+        const qb__phase_row row = qb__scan_row(&p->rows, w->view0 + view, of, own + at->row);
+        lost[r] = qb__phase_transmissions(&row, raw_of(w, view, of), line + b->left) > 0;
+        if (!lost[r] || qb__phase_fill(line + b->left, columns)) {
+            good = r;
+            first = qb__smaller(first, good);
             extend_row(line, b, columns);
-            qb__phase_filter_row(p->filter, line, spectra + (size_t)good * b->apart);
-        } else if (good >= 0)
-            memcpy(spectra + (size_t)(r - from) * b->apart, spectra + (size_t)good * b->apart,
-                   b->apart * sizeof *spectra);
+            qb__phase_filter_row(p->filter, line, spectra + good * b->apart);
+        } else if (good < r)
+            memcpy(spectra + r * b->apart, spectra + good * b->apart, b->apart * sizeof *spectra);
     }
-    if (good < 0) {
-        memset(spectra, 0, b->height * b->apart * sizeof *spectra);
-        return;
-    }
-    for (ptrdiff_t r = 0; r < first; r++)
-        memcpy(spectra + (size_t)r * b->apart, spectra + (size_t)first * b->apart, b->apart * sizeof *spectra);
-    for (ptrdiff_t r = high - from; r < (ptrdiff_t)b->height; r++)
-        memcpy(spectra + (size_t)r * b->apart, spectra + (size_t)(high - 1 - from) * b->apart,
-               b->apart * sizeof *spectra);
+    for (size_t r = given->low; r < qb__smaller(first, given->high); r++)
+        if (first < given->high)
+            memcpy(spectra + r * b->apart, spectra + first * b->apart, b->apart * sizeof *spectra);
+        else
+            memset(spectra + r * b->apart, 0, b->apart * sizeof *spectra);
 }
 
 static qb_status filter_block(void *context, size_t task, size_t worker) {
@@ -277,8 +272,9 @@ static qb_status filter_block(void *context, size_t task, size_t worker) {
     const places at = places_of(p);
     float *own = w->scratch[worker], *line = own + at.line;
     const bool *lost = (const bool *)(own + at.lost);
-    load(w, view, block, own, &at);
-    qb__phase_filter_run(p->filter, own + at.spectra, own + at.filter);
+    qb__fft_rows which = {.first = first + b->margin - block * b->rows, .end = end + b->margin - block * b->rows};
+    load(w, view, block, own, &at, &which);
+    qb__phase_filter_run(p->filter, own + at.spectra, &which, own + at.filter);
     for (size_t r = first; r < end; r++) {
         const size_t of = r + b->margin - block * b->rows;
         const qb__phase_row row = qb__scan_row(&p->rows, w->view0 + view, r, own + at.row);
@@ -342,10 +338,12 @@ static qb_status read_views(const piece *w, size_t view0, size_t view1, char *ra
     return read_stored(w, view0, view1, raw);
 }
 
-/* Number of views read at a time: whole pieces of storage if they are not too large. */
+/* Number of views read at a time: what stays in the threads' caches, in whole pieces of storage if they are not too large.
+ * Sinograms are read in long pieces. */
 static size_t views_at_once(const qb__phase *p, size_t view_bytes, size_t views) {
-    const size_t stored = qb__scan_views_together(&p->scan);
-    const size_t fit = qb__larger(1, READ_BYTES / view_bytes);
+    const size_t stored = qb__scan_views_together(&p->scan), most = qb__larger(1, READ_BYTES / view_bytes);
+    const size_t few = p->scan.sinogram ? most : qb__larger(1, threads_of(p) * CACHE_BYTES / view_bytes);
+    const size_t fit = qb__smaller(most, qb__round_up(few, stored));
     return qb__smaller(views, fit > stored ? fit / stored * stored : fit);
 }
 

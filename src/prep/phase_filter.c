@@ -78,8 +78,8 @@ void qb__phase_filter_row(const qb__phase_filter *p, float *line, float *spectru
     qb__fft_forward(p->rows, line, spectrum);
 }
 
-void qb__phase_filter_run(const qb__phase_filter *p, float *spectra, float *scratch) {
-    qb__fft_columns_run(p->columns, spectra, p->blocks.apart, scratch);
+void qb__phase_filter_run(const qb__phase_filter *p, float *spectra, const qb__fft_rows *which, float *scratch) {
+    qb__fft_columns_run(p->columns, spectra, p->blocks.apart, which, scratch);
 }
 
 void qb__phase_filter_back(const qb__phase_filter *p, float *spectrum, float *line) {

@@ -2,6 +2,7 @@
 #ifndef QB_PREP_PHASE_FILTER_H
 #define QB_PREP_PHASE_FILTER_H
 
+#include "cpu/fft/fft_lanes.h"
 #include "prep/paganin.h"
 #include "quickbeam/status.h"
 
@@ -26,7 +27,7 @@ size_t qb__phase_filter_bytes(const qb__phase_filter *filter);
  * aligned. */
 void qb__phase_filter_row(const qb__phase_filter *filter, float *line, float *spectrum);
 size_t qb__phase_filter_scratch(const qb__phase_filter *filter); /* floats */
-void qb__phase_filter_run(const qb__phase_filter *filter, float *spectra, float *scratch);
+void qb__phase_filter_run(const qb__phase_filter *filter, float *spectra, const qb__fft_rows *which, float *scratch);
 void qb__phase_filter_back(const qb__phase_filter *filter, float *spectrum, float *line);
 
 #endif

@@ -22,6 +22,8 @@ static inline void zip(float *x, c a) {
     memcpy(x, pairs, sizeof pairs);
 }
 
+static inline v reverse(v a) { return (v){a[3], a[2], a[1], a[0]}; }
+
 static inline void transpose(v *a) {
     const v x = a[0], y = a[1], z = a[2], w = a[3];
     a[0] = (v){x[0], y[0], z[0], w[0]};

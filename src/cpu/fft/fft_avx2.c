@@ -25,6 +25,8 @@ static inline void zip(float *x, c a) {
     _mm256_storeu_ps(x + L, _mm256_unpackhi_ps(a.re, a.im));
 }
 
+static inline v reverse(v a) { return _mm256_permutevar8x32_ps(a, _mm256_set_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
+
 static inline __attribute__((always_inline)) void transpose(v *a) {
     __m256 x[8];
 #define FOUR(I)                                                                                                        \

@@ -25,6 +25,10 @@ static inline void zip(float *x, c a) {
     _mm512_storeu_ps(x + L, _mm512_unpackhi_ps(a.re, a.im));
 }
 
+static inline v reverse(v a) {
+    return _mm512_permutexvar_ps(_mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), a);
+}
+
 static inline __attribute__((always_inline)) void transpose(v *a) {
     __m512 x[16];
 #define FOUR(I)                                                                                                        \

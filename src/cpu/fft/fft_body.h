@@ -126,32 +126,36 @@ static void line(const qb__fft_lanes *plan, bool inverse, float *in, float *out)
 }
 
 /* Loads up to L columns of cells into lanes; missing columns are zero. */
-INLINE void columns_in(const float *cells, size_t rows, size_t stride, size_t width, float *lanes) {
+INLINE void columns_in(const float *cells, size_t rows, size_t stride, size_t width, const qb__fft_rows *which,
+                       float *lanes) {
     float part[2 * L] = {0};
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = which->low; r < which->high; r++) {
         const float *from = cells + r * stride;
         if (width < L) from = memcpy(part, from, 2 * width * sizeof *part);
         put(lanes, r, get(from, 0, PAIRS));
     }
+    const c first = get(lanes, which->low, SPLIT), last = get(lanes, which->high - 1, SPLIT);
+    for (size_t r = 0; r < which->low; r++) put(lanes, r, first);
+    for (size_t r = which->high; r < rows; r++) put(lanes, r, last);
 }
 
 /* Stores the lanes in the columns of cells; real and imaginary parts are swapped in the lanes. */
-INLINE void columns_out(const float *lanes, size_t rows, size_t stride, size_t width, float *cells) {
+INLINE void columns_out(const float *lanes, size_t stride, size_t width, const qb__fft_rows *which, float *cells) {
     float part[2 * L];
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = which->first; r < which->end; r++) {
         const c a = get(lanes, r, SPLIT);
         zip(width < L ? part : cells + r * stride, (c){a.im, a.re});
         if (width < L) memcpy(cells + r * stride, part, 2 * width * sizeof *part);
     }
 }
 
-static void filter_columns(const qb__fft_lanes *plan, float *cells, size_t columns, size_t stride, const float *factors,
-                           float *scratch) {
+static void filter_columns(const qb__fft_lanes *plan, float *cells, size_t columns, size_t stride,
+                           const qb__fft_rows *which, const float *factors, float *scratch) {
     const size_t rows = plan->rows;
     float *two = scratch + 2 * L * rows;
     for (size_t first = 0; first < columns; first += L, cells += 2 * L) {
         const size_t width = columns - first < L ? columns - first : L;
-        columns_in(cells, rows, stride, width, scratch);
+        columns_in(cells, rows, stride, width, which, scratch);
         float *there = all_passes(plan, SPLIT, scratch, two);
         for (size_t r = 0; r < rows; r++, factors += L) {
             const c a = get(there, r, SPLIT);
@@ -159,8 +163,39 @@ static void filter_columns(const qb__fft_lanes *plan, float *cells, size_t colum
             /* with both parts swapped, the forward transform does the inverse */
             put(there, r, (c){a.im * f, a.re * f});
         }
-        columns_out(all_passes(plan, SPLIT, there, there == scratch ? two : scratch), rows, stride, width, cells);
+        columns_out(all_passes(plan, SPLIT, there, there == scratch ? two : scratch), stride, width, which, cells);
     }
 }
 
-const qb__fft_kernel QB_FFT = {.lanes = L, .order = {ORDER}, .line = line, .filter_columns = filter_columns};
+/* The formulas are those of ops/fft_own.c. */
+INLINE size_t halves(const bool split, const float *turns, size_t half, float *z) {
+    const float half_of = split ? 1 : 0.5f;
+    size_t k = 1;
+    for (; k + L <= half - k - L + 1; k += L) {
+        float *at = z + 2 * k, *back = z + 2 * (half - k - L + 1);
+        const c w = unzip(turns + 2 * k), a = unzip(at), other = unzip(back);
+        const c b = {reverse(other.re), reverse(other.im)};
+        const v er = (a.re + b.re) * half_of, ei = (a.im - b.im) * half_of;
+        const v tr = (a.re - b.re) * half_of, ti = (a.im + b.im) * half_of;
+        if (split) {
+            const v re = tr * w.re + ti * w.im, im = ti * w.re - tr * w.im;
+            zip(at, (c){er - im, ei + re});
+            zip(back, (c){reverse(er + im), reverse(re - ei)});
+        } else {
+            const v re = ti * w.re + tr * w.im, im = ti * w.im - tr * w.re;
+            zip(at, (c){er + re, ei + im});
+            zip(back, (c){reverse(er - re), reverse(im - ei)});
+        }
+    }
+    return k;
+}
+
+static size_t join_halves(const float *turns, size_t half, float *z) { return halves(false, turns, half, z); }
+static size_t split_halves(const float *turns, size_t half, float *z) { return halves(true, turns, half, z); }
+
+const qb__fft_kernel QB_FFT = {.lanes = L,
+                               .order = {ORDER},
+                               .line = line,
+                               .filter_columns = filter_columns,
+                               .join_halves = join_halves,
+                               .split_halves = split_halves};

@@ -46,7 +46,7 @@ def parse():
     parser.add_argument("--threads", type=int, default=2, metavar="N")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--warm", action="store_true", help="each runs twice")
-    parser.add_argument("--neighbours", help="those of qb mbir, as 1,0.7071,1,0.7071,0.5774; else its default")
+    parser.add_argument("--neighbours", help="those of qb mbir, as 1,0.7071,1; else its default")
     parser.add_argument("--qb-only", action="store_true")
     parser.add_argument("--qb", help="the command (else that of PATH, else build/qb)")
     parser.add_argument("--json", metavar="FILE")

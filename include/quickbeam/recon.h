@@ -210,7 +210,7 @@ typedef struct qb_mbir_options {
     double sigma_y; /* 0 = from snr_db */
     double p, q, t; /* 1 <= p <= q <= 2; 0 = 1.2, 2, 1 */
     /* prior weights b of nearest, diagonal and interslice neighbours, for a cone beam also edge and corner; rescaled so
-     * that 4, 4, 2, 8 and 8 of them have the sum 1 */
+     * that 4, 4, 2, 8 and 8 of them have the sum 1; none given: 1, 0.7071, 1, for a cone beam 1, 0.5, 1, 0.5, 0 */
     qb_numbers neighbours;
     /* unweighted, transmission, transmission_root, emission, or a file with weights, which are 0 for values that were
      * not measured */

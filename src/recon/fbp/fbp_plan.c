@@ -183,7 +183,7 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, qb__decision *d
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
     tell_angles(fbp, &report, env);
     tell_few(fbp, &report, env);
-    snprintf(decision->angles, sizeof decision->angles, "%s", report.text);
+    qb__print(decision->angles, sizeof decision->angles, "%s", report.text);
     qb__fbp_describe_turn(fbp, wide, sizeof wide);
     if (wide[0]) qb__info(env, "%s", wide);
 out:

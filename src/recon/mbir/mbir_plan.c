@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "center/center.h"
 #include "geometry/grid.h"
@@ -144,7 +145,7 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env, qb__decision *deci
         QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
         QB__TRY(qb__angle_weights(views, m->info->angles, m->theta, &report));
         qb__warn_limited(report.coverage, 180, env);
-        snprintf(decision->angles, sizeof decision->angles, "%s", report.text);
+        qb__print(decision->angles, sizeof decision->angles, "%s", report.text);
     }
     if (fan) qb__warn_geometry(m->rays, env);
     if (m->options->start_array) return QB_OK;

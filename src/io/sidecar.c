@@ -126,6 +126,14 @@ static qb_status load(const char *path, cJSON **object) {
             "%s, which describes %s, is not valid JSON: correct it, or remove it and give --shape and --quantity", name,
             path);
     if (status != QB_OK) return qb__fail_in(status, "%s", name);
+    if (!cJSON_IsObject(*object)) {
+        cJSON_Delete(*object);
+        *object = NULL;
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s, which lies beside %s, is valid JSON, but no object: remove it, and give --shape and --quantity", name,
+            path);
+    }
     const char *writer = cJSON_GetStringValue(cJSON_GetObjectItem(*object, "writer"));
     if (writer && strcmp(writer, "quickbeam") == 0) return QB_OK;
     cJSON_Delete(*object);
@@ -166,15 +174,15 @@ static qb_status check_same(const char *path, const cJSON *object, qb__source *s
     const cJSON *list = cJSON_GetObjectItem(object, "shape");
     const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItem(object, "dtype"));
     const size_t *n = source->shape;
-    for (int i = 0; i < 3; i++) {
-        const double stated = cJSON_GetNumberValue(cJSON_GetArrayItem(list, i));
-        if (!list || stated == (double)n[i]) continue;
-        return qb__fail(QB_BAD_INPUT,
-                        "%s.json describes an array of %.0f x %.0f x %.0f, and %s holds %zu x %zu x %zu: remove the "
-                        ".json, and give --quantity",
-                        path, cJSON_GetNumberValue(cJSON_GetArrayItem(list, 0)),
-                        cJSON_GetNumberValue(cJSON_GetArrayItem(list, 1)),
-                        cJSON_GetNumberValue(cJSON_GetArrayItem(list, 2)), path, n[0], n[1], n[2]);
+    bool same = !list || cJSON_GetArraySize(list) == 3;
+    for (int i = 0; i < 3; i++) same &= !list || cJSON_GetNumberValue(cJSON_GetArrayItem(list, i)) == (double)n[i];
+    if (!same) {
+        char stated[100] = "of no size";
+        cJSON_PrintPreallocated((cJSON *)list, stated, sizeof stated, false);
+        return qb__fail(
+            QB_BAD_INPUT,
+            "%s.json states the shape %.60s, and %s holds [%zu,%zu,%zu]: remove the .json, and give --quantity", path,
+            stated, path, n[0], n[1], n[2]);
     }
     if (dtype && strcmp(dtype, qb_dtype_name(source->dtype)) != 0)
         return qb__fail(QB_BAD_INPUT,

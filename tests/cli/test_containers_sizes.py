@@ -114,12 +114,21 @@ def test_a_json_of_another_array(lines, tmp_path, how):
         fails(3, "info", tmp_path / name, says=["p.npy.json", "float32", "uint16"])
     elif how == "shape":
         np.save(tmp_path / name, lines[:, :2])
-        fails(3, "info", tmp_path / name, says=["p.npy.json", "12 x 4 x 16", "12 x 2 x 16"])
+        fails(3, "info", tmp_path / name, says=["p.npy.json states the shape [12,4,16]", "holds [12,2,16]"])
         os.remove(tmp_path / "p.npy.json")
         qb("info", tmp_path / name)
     else:
         np.concatenate([lines, lines]).tofile(tmp_path / name)
         fails(3, "info", tmp_path / name, says=["its .json is of another file"])
+
+
+@pytest.mark.parametrize("text, says", [
+    ("[]", "is valid JSON, but no object"), ("null", "is valid JSON, but no object"), ('"quickbeam"', "no object: remove it"),
+    *((f'{{"writer": "quickbeam", "shape": {shape}}}', f"states the shape {shape}") for shape in ('["12",4,16]', "[12,4]", "[12,4,16,1]", '"12"', "null"))])
+def test_a_json_of_no_use(lines, tmp_path, text, says):
+    np.save(tmp_path / "p.npy", lines)
+    (tmp_path / "p.npy.json").write_text(text)
+    fails(3, "info", tmp_path / "p.npy", says=["p.npy.json", says])
 
 
 def test_a_json_that_is_older(lines, tmp_path):

@@ -200,6 +200,9 @@ SCALE = {"type": "scale", "scale": [2, 3, 4]}
     ([{"type": "scale", "scale": [2, -3, 4]}], [], "zyx", [0.004, 0.003, 0.002], [0, 0, 0], "mirrors the axes"),
     ([SCALE], [], "xyz", [0.004, 0.003, 0.002], [0, 0, 0], "axes are called x, y, z"),
     ([{"type": "identity"}], [], "zyx", None, None, None),
+    ([{"type": "scale", "scale": [2, 0, 4]}], [], "zyx", None, None, "its scale along y is 0, not a length: it is not used, give --voxel"),
+    ([{"type": "scale", "scale": "2, 3, 4"}], [], "zyx", None, None, "along x is no number"),
+    ([{"type": "scale", "scale": [2, 3, "4"]}], [], "zyx", None, None, "along x is no number"),
 ])
 @pytest.mark.parametrize("layout", ["0", "bioformats2raw"])
 def test_what_ome_states(tmp_path, own, all, axes, voxel, offset, says, layout):
@@ -224,9 +227,36 @@ def test_what_ome_states(tmp_path, own, all, axes, voxel, offset, says, layout):
     (dict(order="F"), "save it in C order"), (dict(dtype="<i8"), "type <i8"), (dict(dtype="<c8"), "type <c8"), (dict(compressor={"id": "lzma"}), "codec lzma"),
     (dict(filters=[{"id": "delta"}]), "filters (delta)"), (dict(shape=[2, 3]), "chunks has 3 numbers, not 2"), (dict(shape=[2, 3, 0]), "is 0"), (dict(shape=[2, 3, 4.5]), "4.5"),
     (dict(shape=[2, 2, 2, 3, 4], chunks=[1, 1, 1, 3, 4]), "axis 1 of 5"), (dict(shape=[2] * 6), "6 axes"), (dict(chunks=[1 << 20, 1 << 20, 4]), "too large"),
-    (dict(shape=[1 << 12, 1 << 12, 4], chunks=[1, 1, 4]), "1.68e+07 chunks")])
+    (dict(shape=[1 << 12, 1 << 12, 4], chunks=[1, 1, 4]), "1.68e+07 chunks"), (dict(dimension_separator="-"), "chunk names is '-': correct it to '.' or '/'"),
+    (dict(dimension_separator=5), "is 'no text'"), (dict(zarr_format=4), "zarr_format is 4, and 2"), (dict(zarr_format="2"), "zarr_format is missing: add 2"),
+    (dict(order="K"), "its order is 'K'"), (dict(fill_value="none"), '"none" is no uint16'), (dict(fill_value=-1), "fill_value -1 is no uint16 number"),
+    (dict(fill_value=[0]), "fill_value [0]"), (dict(fill_value=True), "fill_value true"), (dict(fill_value="NaN"), '"NaN" is no uint16'), (dict(dtype="<f4", fill_value="0x7fc0"), '"0x7fc0" is no float32')])
 def test_refused(tmp_path, changes, says):
     fails(3, "info", put(tmp_path / "a.zarr", **changes), "--angles", "0:180", says=[says])
+
+
+@pytest.mark.parametrize("changes, says", [
+    (dict(zarr_format=2), "zarr.json: its zarr_format is 2, and 3"), (dict(chunk_key_encoding={"name": "suffix"}), "chunk_key_encoding is 'suffix'"),
+    (dict(chunk_key_encoding={"name": "default", "configuration": {"separator": "_"}}), "is '_'"), (dict(fill_value="0x42480000"), None), (dict(fill_value=50), None)])
+def test_version_three(tmp_path, changes, says):
+    """What is unknown is refused; the bits of a fill value are read."""
+    (tmp_path / "a.zarr").mkdir()
+    about = {"zarr_format": 3, "node_type": "array", "shape": [1, 2, 3], "data_type": "float32", "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 2, 3]}},
+             "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], **changes}
+    (tmp_path / "a.zarr/zarr.json").write_text(json.dumps(about))
+    if says:
+        fails(3, "info", tmp_path / "a.zarr", says=[says])
+    else:
+        qb("convert", tmp_path / "a.zarr", "--volume", "-o", tmp_path / "a.npy")
+        assert (np.load(tmp_path / "a.npy") == 50).all()
+
+
+def test_an_image_that_is_its_own(tmp_path):
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr/.zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "a.zarr/.zattrs").write_text('{"bioformats2raw.layout": 3}')
+    (tmp_path / "a.zarr/0").symlink_to(".")
+    fails(3, "info", tmp_path / "a.zarr", says=["a.zarr/0 is an image of bioformats2raw, and states images of its own", "--dataset"])
 
 
 def test_damaged(scan, tmp_path):

@@ -2,6 +2,7 @@
 /* Reads the metadata of a Zarr folder. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "io/formats.h"
 #include "io/text.h"
 #include "io/zarr/zarr.h"
+#include "quickbeam/io.h"
 
 enum { TEXT_MOST = 64 << 20 };
 
@@ -80,14 +82,69 @@ static qb_status type_of(const char *path, const char *name, qb__zarr_array *a) 
                     path, name);
 }
 
-static double fill_of(const cJSON *fill) {
+static bool fits_type(double value, qb_dtype dtype) {
+    const int bits = 8 * (int)qb_dtype_size(dtype);
+    const bool is_signed = dtype == QB_I8 || dtype == QB_I16 || dtype == QB_I32;
+    if (qb_dtype_is_float(dtype)) return true;
+    return value == floor(value) && value >= (is_signed ? -ldexp(1, bits - 1) : 0) &&
+           value < ldexp(1, is_signed ? bits - 1 : bits);
+}
+
+/* Words for floats; version 3 may also state their bits, as 0x7fc00000. */
+static bool float_of(const char *text, qb_dtype dtype, double *out) {
+    const size_t bytes = qb_dtype_size(dtype);
+    float single = 0;
+    char *end = "";
+    if (strcmp(text, "NaN") == 0)
+        *out = NAN;
+    else if (strcmp(text, "Infinity") == 0 || strcmp(text, "-Infinity") == 0)
+        *out = *text == '-' ? -INFINITY : INFINITY;
+    else if (strncmp(text, "0x", 2) == 0 && strlen(text) == 2 + 2 * bytes) {
+        const uint64_t bits = strtoull(text, &end, 16);
+        if (dtype == QB_F64)
+            memcpy(out, &bits, sizeof bits);
+        else
+            qb_convert_to_float(&bits, dtype, 1, &single), *out = (double)single;
+    } else
+        return false;
+    return *end == 0;
+}
+
+/* The value of missing chunks; null leaves it open. */
+static qb_status fill_of(const char *path, const cJSON *fill, qb__zarr_array *a) {
     const char *text = cJSON_GetStringValue(fill);
-    if (cJSON_IsNumber(fill)) return cJSON_GetNumberValue(fill);
-    if (!text) return 0;
-    return strcmp(text, "NaN") == 0         ? NAN
-           : strcmp(text, "Infinity") == 0  ? INFINITY
-           : strcmp(text, "-Infinity") == 0 ? -INFINITY
-                                            : 0;
+    char shown[48] = "";
+    if (!fill || cJSON_IsNull(fill)) return QB_OK;
+    if (cJSON_IsNumber(fill)) a->fill = fill->valuedouble;
+    if (text ? qb_dtype_is_float(a->dtype) && float_of(text, a->dtype, &a->fill)
+             : cJSON_IsNumber(fill) && fits_type(a->fill, a->dtype))
+        return QB_OK;
+    cJSON_PrintPreallocated((cJSON *)fill, shown, sizeof shown, false);
+    return qb__fail(QB_BAD_INPUT, "%s: its fill_value %.40s is no %s number: correct it, or write null", path, shown,
+                    qb_dtype_name(a->dtype));
+}
+
+/* ---- words ---- */
+
+/* The separator of numbers in names of files. */
+static qb_status separator_of(const char *path, const cJSON *item, char usual, qb__zarr_array *a) {
+    const char *text = cJSON_GetStringValue(item);
+    a->separator = usual;
+    if (!item || cJSON_IsNull(item)) return QB_OK;
+    if (!text || (strcmp(text, "/") != 0 && strcmp(text, ".") != 0))
+        return qb__fail(QB_BAD_INPUT, "%s: its separator of chunk names is '%.40s': correct it to '.' or '/'", path,
+                        text ? text : "no text");
+    a->separator = *text;
+    return QB_OK;
+}
+
+static qb_status check_version(const char *folder, const char *file, const cJSON *root, int version) {
+    const double stated = cJSON_GetNumberValue(item_of(root, "zarr_format"));
+    if (stated == version) return QB_OK;
+    if (isnan(stated))
+        return qb__fail(QB_BAD_INPUT, "%s/%s: its zarr_format is missing: add %d", folder, file, version);
+    return qb__fail(QB_UNSUPPORTED, "%s/%s: its zarr_format is %g, and %d is needed: save it in version 2 or 3 of Zarr",
+                    folder, file, stated, version);
 }
 
 /* ---- codecs ---- */
@@ -163,14 +220,18 @@ static qb_status codecs_of(const char *path, const cJSON *list, bool inner, qb__
 
 static qb_status array_3(const char *path, const cJSON *root, qb__zarr_array *a) {
     const cJSON *grid = item_of(root, "chunk_grid"), *keys = item_of(root, "chunk_key_encoding");
-    const char *separator = text_of(item_of(keys, "configuration"), "separator");
     qb_status status;
     a->version = 3;
     a->prefixed = !has_name(keys, "v2");
-    a->separator = *separator ? *separator : a->prefixed ? '/' : '.';
-    a->fill = fill_of(item_of(root, "fill_value"));
+    if (keys && a->prefixed && !has_name(keys, "default")) {
+        status = qb__fail(QB_UNSUPPORTED, "%s: its chunk_key_encoding is '%.40s': save it by 'default' or 'v2'", path,
+                          text_of(keys, "name"));
+        goto out;
+    }
+    QB__TRY(separator_of(path, item_of(item_of(keys, "configuration"), "separator"), a->prefixed ? '/' : '.', a));
     QB__TRY(shape_of(path, root, a));
     QB__TRY(type_of(path, text_of(root, "data_type"), a));
+    QB__TRY(fill_of(path, item_of(root, "fill_value"), a));
     if (!has_name(grid, "regular")) {
         status = qb__fail(QB_UNSUPPORTED, "%s: its grid of chunks is %.24s, not regular", path, text_of(grid, "name"));
         goto out;
@@ -183,17 +244,20 @@ out:
 }
 
 static qb_status array_2(const char *path, const cJSON *root, qb__zarr_array *a) {
-    const char *separator = text_of(root, "dimension_separator");
+    const char *order = text_of(root, "order");
     const cJSON *compressor = item_of(root, "compressor"), *filters = item_of(root, "filters");
     qb_status status;
     a->version = 2;
-    a->separator = *separator ? *separator : '.';
-    a->fill = fill_of(item_of(root, "fill_value"));
+    QB__TRY(check_version(path, ".zarray", root, 2));
+    QB__TRY(separator_of(path, item_of(root, "dimension_separator"), '.', a));
     QB__TRY(shape_of(path, root, a));
     QB__TRY(type_of(path, text_of(root, "dtype"), a));
+    QB__TRY(fill_of(path, item_of(root, "fill_value"), a));
     QB__TRY(sizes_of(path, "chunks", item_of(root, "chunks"), a->axes, a->file));
     memcpy(a->chunk, a->file, sizeof a->chunk);
-    if (strcmp(text_of(root, "order"), "F") == 0 && a->axes > 1)
+    if (item_of(root, "order") && strcmp(order, "C") != 0 && strcmp(order, "F") != 0)
+        status = qb__fail(QB_BAD_INPUT, "%s: its order is '%.40s': correct it to C or F", path, order);
+    else if (*order == 'F' && a->axes > 1)
         status = qb__fail(QB_UNSUPPORTED, "%s: its chunks are in Fortran order: save it in C order", path);
     else if (cJSON_GetArraySize(filters) > 0)
         status = qb__fail(QB_UNSUPPORTED, "%s: its chunks went through filters (%.24s): save it without", path,
@@ -257,10 +321,8 @@ static qb_status read_json(const char *folder, const char *file, cJSON **root) {
 }
 
 static qb_status load_3(const char *folder, cJSON *root, qb__zarr_array *a, bool *is_array, cJSON **attributes) {
-    qb_status status = QB_OK;
+    qb_status status = check_version(folder, "zarr.json", root, 3);
     *is_array = strcmp(text_of(root, "node_type"), "array") == 0;
-    if (cJSON_GetNumberValue(item_of(root, "zarr_format")) != 3)
-        status = qb__fail(QB_UNSUPPORTED, "%s/zarr.json is not of version 3 of Zarr", folder);
     if (status == QB_OK && *is_array) status = array_3(folder, root, a);
     if (status == QB_OK) *attributes = cJSON_DetachItemFromObject(root, "attributes");
     cJSON_Delete(root);
@@ -286,6 +348,8 @@ qb_status qb__zarr_load(const char *folder, qb__zarr_array *a, bool *is_array, c
         status = read_json(folder, ".zgroup", &group);
         if (status == QB_OK && !group)
             status = qb__fail(QB_NOT_FOUND, "%s holds none of zarr.json, .zarray and .zgroup: it is not Zarr", folder);
+        else if (status == QB_OK)
+            status = check_version(folder, ".zgroup", group, 2);
     }
     if (status == QB_OK) status = read_json(folder, ".zattrs", attributes);
     cJSON_Delete(root);

@@ -67,7 +67,8 @@ static bool numbers_of(const cJSON *list, const char *kind, double out[3]) {
         const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "type"));
         const cJSON *numbers = cJSON_GetObjectItemCaseSensitive(item, kind);
         const int n = cJSON_GetArraySize(numbers);
-        if (!type || strcmp(type, kind) != 0 || n < 1) continue;
+        if (!type || strcmp(type, kind) != 0 || !numbers) continue;
+        if (n < 1) out[0] = out[1] = out[2] = NAN;
         for (int i = 0; i < 3 && i < n; i++) out[2 - i] = cJSON_GetNumberValue(cJSON_GetArrayItem(numbers, n - 1 - i));
         return true;
     }
@@ -122,6 +123,11 @@ static void apply_multiscale(const cJSON *multiscale, const cJSON *dataset, qb__
         const cJSON *axis = n - 3 + i >= 0 ? cJSON_GetArrayItem(axes, n - 3 + i) : NULL;
         const char *unit = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(axis, "unit"));
         const double mm = unit ? qb__length_unit(unit) : 0, voxel = scale[i] * more[i] * mm;
+        if (scale[i] * more[i] == 0 || !isfinite(scale[i] * more[i]))
+            snprintf(source->trouble, sizeof source->trouble,
+                     "its scale along %c is %s, not a length: it is not used, give --voxel or --pixel-size" QB__CODE(
+                         "pixel-size-unusable"),
+                     "zyx"[i], scale[i] * more[i] == 0 ? "0" : "no number");
         if (voxel == 0 || !isfinite(voxel)) continue;
         source->voxel[2 - i] = fabs(voxel);
         source->turned |= voxel < 0;
@@ -198,8 +204,9 @@ static char *first_image(const char *path, const cJSON *attributes) {
     return NULL;
 }
 
-/* Open the array. *notes, which may be NULL: what this program wrote about it; the caller deletes it. */
-static qb_status open_noted(const char *path, const char *how, qb__source **out, cJSON **notes) {
+/* Open the array. *notes, which may be NULL: what this program wrote about it; the caller deletes it. `inner_image`: it is an
+ * image of bioformats2raw, which holds no images of its own. */
+static qb_status open_noted(const char *path, const char *how, bool inner_image, qb__source **out, cJSON **notes) {
     qb__zarr_array a;
     bool is_array;
     cJSON *attributes = NULL, *inner = NULL, *own = NULL;
@@ -215,7 +222,12 @@ static qb_status open_noted(const char *path, const char *how, qb__source **out,
         multiscale = multiscale_of(attributes);
         folder = multiscale || how ? NULL : first_image(path, attributes);
         if (folder) {
-            status = open_noted(folder, NULL, out, notes);
+            status = inner_image
+                         ? qb__fail(QB_BAD_INPUT,
+                                    "%s is an image of bioformats2raw, and states images of its own: give the path "
+                                    "of an array by --dataset",
+                                    path)
+                         : open_noted(folder, NULL, true, out, notes);
             goto out;
         }
         dataset = dataset_of(multiscale, how);
@@ -247,12 +259,12 @@ out:
 }
 
 qb_status qb__zarr_open(const char *path, const char *how, qb__source **source) {
-    return open_noted(path, how, source, NULL);
+    return open_noted(path, how, false, source, NULL);
 }
 
 qb_status qb__zarr_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     cJSON *notes = NULL;
-    qb_status status = open_noted(path, options ? options->dataset : NULL, &parts->data.source, &notes);
+    qb_status status = open_noted(path, options ? options->dataset : NULL, false, &parts->data.source, &notes);
     if (status == QB_OK) status = qb__sidecar_parts(notes, path, parts);
     cJSON_Delete(notes);
     return status;

@@ -7,13 +7,14 @@
 #include "base/status.h"
 
 static const char *const nouns[] = {
-    "angles", "blocks", "bytes",  "chunks", "columns", "counts", "darks",  "devices",    "files",   "flats",  "frames",
-    "groups", "images", "jobs",   "lines",  "numbers", "parts",  "pixels", "processes",  "ranks",   "rows",   "shapes",
-    "slabs",  "slices", "shifts", "tiles",  "threads", "values", "views",  "iterations", "kernels", "voxels",
+    "angles",  "blocks", "bytes",   "chunks",    "columns", "counts",     "darks",   "devices",       "files",
+    "flats",   "frames", "groups",  "images",    "jobs",    "lines",      "links",   "transmissions", "arrays",
+    "numbers", "parts",  "pixels",  "processes", "ranks",   "rows",       "shapes",  "slabs",         "slices",
+    "shifts",  "tiles",  "threads", "values",    "views",   "iterations", "kernels", "voxels",
 };
 
-static const char *const verbs[][2] = {
-    {"are", "is"}, {"have", "has"}, {"hold", "holds"}, {"lie", "lies"}, {"were", "was"}};
+static const char *const verbs[][2] = {{"are", "is"},     {"do", "does"},  {"have", "has"},
+                                       {"hold", "holds"}, {"lie", "lies"}, {"were", "was"}};
 
 /* The length of the noun at `word`, of which the format has a count; 0: there is none. */
 static size_t noun_of(const char *word, const char *format) {

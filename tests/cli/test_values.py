@@ -155,6 +155,16 @@ def test_clean_scans_have_no_faulty_pixels(tmp_path, phantom):
         assert not set(problems(tmp_path / "s.h5")) & {"stuck-pixels", "hot-pixels", "zingers", "darks-twice", "saturated"}
 
 
+def test_rounded_air_is_not_stuck(tmp_path):
+    """Counts of air that are rounded against flats of any level: line integrals near 0, each pixel's own."""
+    flats = 50000 + 9000 * np.random.default_rng(3).random((6, 64))
+    lines = np.tile(-np.log(np.round(flats) / flats), (60, 1, 1))
+    lines[0, :, [9, 11]] = lines[:, :, 30:40] = 1
+    np.save(tmp_path / "p.npy", (lines + 0.01 * (lines == 1) * np.arange(60)[:, None, None]).astype("f4"))
+    told = qb_json("info", tmp_path / "p.npy", "--quantity", "line_integral", "--angles", "0:180")
+    assert not any("stuck-pixels" in p for p in told["problems"])
+
+
 # ---- axes in another order ----
 
 def off_axis():

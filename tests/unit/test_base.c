@@ -41,6 +41,8 @@ static void details(void **state) {
     assert_string_equal(qb_detail(), "while reading: file 7");
     qb__fail(QB_BAD_INPUT, "run 1 views.h5: %d views are few, %d x %d pixels, %s", 1, 1, 1, "1 rows");
     assert_string_equal(qb_detail(), "run 1 views.h5: 1 view is few, 1 x 1 pixels, 1 rows");
+    qb__fail(QB_BAD_INPUT, "%d chunks of the data were never written, %d links do not lead anywhere", 1, 1);
+    assert_string_equal(qb_detail(), "1 chunk of the data was never written, 1 link does not lead anywhere");
     qb__fail(QB_BAD_INPUT, "%d processes of %d slices (%d rows) have %zu of them, %d views hold", 1, 11, 1, (size_t)1,
              21);
     assert_string_equal(qb_detail(), "1 process of 11 slices (1 row) has 1 of them, 21 views hold");

@@ -36,6 +36,20 @@ static bool is_blank(const char *line) {
     return line[strspn(line, " \t")] == '\r' || line[strspn(line, " \t\r")] == '\n';
 }
 
+static bool has_word(const char *line, const char *word) {
+    const size_t n = strlen(word);
+    const char *end = line + strcspn(line, "\r\n");
+    for (; end - line >= (ptrdiff_t)n; line++)
+        if (strncasecmp(line, word, n) == 0) return true;
+    return false;
+}
+
+/* IMAT calls flats "Radiography" and darks "Dark Field" where it calls views "Projection". */
+static bool is_of_a_field(const char *line) {
+    return !has_word(line, "projection") &&
+           (has_word(line, "radiography") || has_word(line, "flat") || has_word(line, "dark"));
+}
+
 bool qb__angle_list_is_log(const char *text) {
     enum { HEADERS = 32 };
     double angle;
@@ -45,7 +59,7 @@ bool qb__angle_list_is_log(const char *text) {
 }
 
 qb_status qb__angle_list_log(qb__angle_list *list, const char *text) {
-    size_t room = 1, number = 0;
+    size_t room = 1, number = 0, fields = 0;
     double angle, before, after;
     bool counted = true;
     for (const char *line = text; *line; line = next_line(line)) room++;
@@ -54,7 +68,9 @@ qb_status qb__angle_list_log(qb__angle_list *list, const char *text) {
     if (status != QB_OK) return status;
     for (const char *line = text; *line; line = next_line(line)) {
         number++;
-        if (find_number(line, "angle:", &angle)) {
+        if (is_of_a_field(line))
+            fields++;
+        else if (find_number(line, "angle:", &angle)) {
             counted = counted && find_number(line, "before:", &before) && find_number(line, "after:", &after);
             list->counts[list->count] = after - before;
             list->values[list->count++] = angle;
@@ -68,5 +84,7 @@ qb_status qb__angle_list_log(qb__angle_list *list, const char *text) {
         list->counts = NULL;
     }
     snprintf(list->how, sizeof list->how, "after \"angle:\" in each line");
+    if (fields)
+        snprintf(list->how, sizeof list->how, "after \"angle:\", without the lines of %zu flats and darks", fields);
     return QB_OK;
 }

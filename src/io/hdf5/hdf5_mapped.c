@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
@@ -198,9 +199,9 @@ static qb_status find_holes(qb__source *whole, const uint64_t *covered) {
     for (size_t i = whole->shape[0]; i-- > 0;)
         if (covered[i] < values) missing++, first = i;
     if (!missing) return QB_OK;
-    snprintf(whole->trouble, sizeof whole->trouble,
-             "%zu of %zu images have no source, the first is image %zu" QB__CODE("unmapped-images"), missing,
-             whole->shape[0], first);
+    qb__print(whole->trouble, sizeof whole->trouble,
+              "%zu of %zu images have no source, the first is image %zu" QB__CODE("unmapped-images"), missing,
+              whole->shape[0], first);
     qb_status status = qb__alloc(whole->shape[0], 1, &whole->holes);
     for (size_t i = 0; status == QB_OK && i < whole->shape[0]; i++) whole->holes[i] = covered[i] < values;
     return status;

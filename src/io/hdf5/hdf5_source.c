@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
@@ -290,9 +291,10 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
     (*source)->cache = cache;
     (*source)->cache_each = each;
     if (missing)
-        snprintf((*source)->trouble, sizeof(*source)->trouble,
-                 "%llu chunks of the data were never written: they read as the fill value" QB__CODE("unwritten-chunks"),
-                 (unsigned long long)missing);
+        qb__print(
+            (*source)->trouble, sizeof(*source)->trouble,
+            "%llu chunks of the data were never written: they read as the fill value" QB__CODE("unwritten-chunks"),
+            (unsigned long long)missing);
 out:
     if (stored >= 0) H5Tclose(stored);
     H5Pclose(plist);

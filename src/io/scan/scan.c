@@ -463,6 +463,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(qb__scan_look_at_bytes(scan, options->shape != NULL));
     QB__TRY(qb__scan_mask_load(scan, options, env, &scan->unmeasured));
     QB__TRY(qb__scan_look(scan, options->keep_all_views, env, &looked));
+    scan->usual_integral = looked.usual_integral;
     scan->most_integral = looked.most_integral;
     scan->odd_view = looked.odd_view, scan->odd_views = looked.odd_views;
     scan->worst = looked.worst, scan->worst_view = looked.worst_view;

@@ -58,6 +58,7 @@ struct qb_scan {
     /* unmeasured pixels are marked as not measured when they are read, if no flat marks them */
     bool blank;
     struct qb__chosen_views *chosen; /* geometries with only the scan's views, for jobs (qb__scan_views_of) */
+    float usual_integral;            /* nearly all views reach at most this; 0: no line integrals */
     float most_integral;             /* line integrals larger than this count as not measured; 0: QB__MOST_INTEGRAL */
     size_t odd_view, odd_views;      /* first view with values that no beam can produce, and the number of such views */
     double worst;              /* largest share of saturated values in a view, among the views that were checked */
@@ -158,7 +159,7 @@ qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 void qb__scan_warn_pixel(const qb_scan_info *info, const qb_env *env);
 /* What qb__scan_look finds; fields of qb_scan with the same names say what they are. */
 typedef struct qb__looked {
-    float most_integral;
+    float usual_integral, most_integral;
     size_t odd_view, odd_views;
     double worst;
     size_t worst_view;

@@ -274,6 +274,7 @@ static double size_of(const looking *l, size_t view) {
  * times as large as the value that nearly all views reach. */
 static float most_integral(looking *l) {
     const double LOGARITHM = 100, TIMES = 100, usual = level_of(l, 0.9, size_of);
+    l->found->usual_integral = (float)usual;
     return usual > 0 ? (float)fmin(fmax(LOGARITHM, TIMES * usual), (double)QB__MOST_INTEGRAL) : QB__MOST_INTEGRAL;
 }
 

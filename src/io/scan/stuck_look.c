@@ -98,17 +98,18 @@ static size_t neighbour(const unsigned char *state, size_t columns, size_t colum
     return i < columns ? i : columns;
 }
 
-/* At a row's end the value must not be that of air nor, without noise, of the edge of a round object that is wider than
+/* Line integrals in air differ only by rounding, which is no fault.
+ * At a row's end the value must not be that of air nor, without noise, of the edge of a round object that is wider than
  * the detector: only counts are judged there. */
 static bool stands_out(const stuck_look *l, size_t row, size_t column) {
-    const float NEAR = 0.02f;
+    const float NEAR = 0.02f, ROUNDING = 1e-3f;
     const size_t columns = l->scan->info.columns, at = row * columns;
     const size_t left = neighbour(l->state + at, columns, column, false),
                  right = neighbour(l->state + at, columns, column, true);
     const float own = value_of(l, l->raw, at + column);
     const float a = value_of(l, l->raw, at + (left < columns ? left : right)),
                 b = value_of(l, l->raw, at + (right < columns ? right : left));
-    const float near = NEAR * fmaxf(fabsf(a), fabsf(b));
+    const float near = fmaxf(ROUNDING * l->scan->usual_integral, NEAR * fmaxf(fabsf(a), fabsf(b)));
     if (left == columns || right == columns) {
         if (l->scan->info.quantity != QB_COUNTS || !l->scan->flat) return false;
         if (fabsf(own - 1) < NEAR) return false;

@@ -165,9 +165,9 @@ static void look_for_files(qb__zarr *z) {
         if (access(name, F_OK) != 0 && errno == ENOENT) missing++;
     }
     if (missing == 0 || z->base.trouble[0]) return;
-    snprintf(z->base.trouble, sizeof z->base.trouble,
-             "%zu of %zu files of chunks %sare missing: they read as the fill value %g" QB__CODE("unwritten-chunks"),
-             missing, looks, looks < all ? "looked for " : "", a->fill);
+    qb__print(z->base.trouble, sizeof z->base.trouble,
+              "%zu of %zu files of chunks %sare missing: they read as the fill value %g" QB__CODE("unwritten-chunks"),
+              missing, looks, looks < all ? "looked for " : "", a->fill);
 }
 
 /* ---- opening ---- */

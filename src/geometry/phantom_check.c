@@ -26,7 +26,7 @@ qb_status qb__phantom_check_sources(const qb__phantom *phantom, const qb_geometr
         if (!(reach < away))
             return qb__fail(QB_BAD_INPUT,
                             "view %zu: the source, %.6g mm from the axis, would run through the "
-                            "phantom, which reaches %.4g mm",
+                            "phantom, which reaches %.4g mm: make the phantom smaller by --pixel-size, or --sod larger",
                             i, away, reach);
         if (looks_away(g, view))
             return qb__fail(QB_BAD_INPUT,

@@ -72,11 +72,6 @@ static qb_status decide_lengths(qb__simulation *s, bool cone) {
     const qb_status status = qb__pixels(o->pixel_size, &o->pixels, pixel);
     if (status != QB_OK) return status;
     s->pixel = pixel[0], s->pixel_v = pixel[1];
-    if (cone && !(s->pixel > 0) && 2 * o->sod <= field_of_view)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--sod %g puts the source into the volume, which is %g mm wide without --pixel-size: give a "
-                        "--pixel-size below %.3g, or a --sod above %g",
-                        o->sod, field_of_view, 2 * o->sdd / (double)s->columns, field_of_view / 2);
     if (!(s->pixel > 0)) s->pixel = s->pixel_v = field_of_view * magnification / (double)s->columns;
     for (int k = 0; k < 3; k++) s->grid.voxel[k] = (k < 2 ? s->pixel : s->pixel_v) / magnification;
     s->center = 0.5 * ((double)s->columns - 1) + o->center_offset;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -37,6 +38,12 @@ static void announce(const qb__simulation *s, const qb_env *env) {
     if (s->detector.gain < 1)
         qb__info(env, "%g photons do not fit into 16 bits: one count is %.4g photons", s->detector.photons,
                  1 / s->detector.gain);
+    const double sod = s->options->sod, sdd = s->options->sdd, wide = (double)s->columns * s->pixel * sod / sdd;
+    if (!s->from_file && sod > 0 && sod <= wide * M_SQRT1_2)
+        qb__info(env,
+                 "the source, %.6g mm from the axis, runs through a volume as wide as the columns see, %.6g mm: give a "
+                 "--pixel-size below %.3g, or later a smaller --size",
+                 sod, wide, M_SQRT2 * sdd / (double)s->columns);
 }
 
 /* Memory of the images of one kind. */

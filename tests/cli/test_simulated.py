@@ -216,3 +216,13 @@ def test_what_has_no_numbers_cannot_have(tmp_path):
         fails(3, "info", sim, says=[str(sim), says])
     sim.write_text(good.replace('"geometry"', '"comment"'))
     fails(3, "info", "-g", sim, says=[str(sim), "without 'geometry'"])
+
+
+@pytest.mark.parametrize("pixel, says", [([], True), (["--pixel-size", 8.8], False)])
+def test_a_source_within_the_volume_is_said(tmp_path, pixel, says):
+    """It is so where pixels are chosen to see 256 mm; with the remedy, qb fdk finds room for its volume."""
+    cone = ["disc", "--geometry", "cone", "--sod", 140, "--sdd", 400, "--detector", "64,4", "--views", 40]
+    said = qb("simulate", *cone, *pixel, "-o", tmp_path / "c.h5").stderr
+    assert ("140 mm from the axis, runs through a volume as wide as the columns see, 256 mm: give a --pixel-size below 8.84" in said) == says
+    assert qb("fdk", tmp_path / "c.h5", "-o", tmp_path / "v.npy", code=3 if says else 0)
+    fails(2, "simulate", *cone[:4], 60, *cone[5:], "-o", tmp_path / "d.h5", says=["would run through the phantom", "--pixel-size, or --sod larger"])

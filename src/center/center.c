@@ -149,6 +149,7 @@ static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_res
     if (c->all) asked[OVERLAP] = !isnan(answer[OVERLAP].column);
     if (c->all) asked[SHARPNESS] = !one_sided(rows, &answer[OVERLAP]);
     if (asked[SHARPNESS]) QB__TRY(ask_sharpness(&middle, &answer[SHARPNESS]));
+    if (asked[REGISTRATION] && c->anywhere) QB__TRY(qb__center_ends(rows, &answer[REGISTRATION], &answer[SHARPNESS]));
     if (asked[MASS]) QB__TRY(qb__center_mass(rows, &answer[MASS]));
     for (int i = 0; i < FINDERS; i++)
         if (asked[i]) add(result, finders[i], answer[i]);

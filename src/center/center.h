@@ -43,6 +43,12 @@ qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t c
 /* Registration: views half a turn apart are mirror images about the axis. `each`, if not NULL, receives the column of
  * each row (NAN: none found); it shows whether the axis is tilted. */
 qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer *answer, double *each);
+/* Half turns of an object wider than the detector have few edges, and trial slices of little else. If so, compares the
+ * values of the opposite views at both ends as well: lowers the confidence of answers that they contradict, and replaces
+ * that of registration, `edges`, if they are more certain. */
+qb_status qb__center_ends(const qb__center_rows *rows, qb__center_answer *edges, qb__center_answer *sharpness);
+/* Tells whether most views do not end in air: the object is wider than the detector. */
+bool qb__center_cut_off(const qb__center_rows *rows);
 /* Overlap, for full turns: the values of a view and of the mirrored opposite view agree where they overlap, even in a
  * narrow strip. NAN for less than a turn. *other_agrees, if not NULL, becomes the agreement with the axis at the column
  * `other`, relative to the agreement at the answer; NAN if `other` or the answer is NAN. */

@@ -66,6 +66,27 @@ static int fit(const double *y, const double *angles, size_t n, double *constant
     return 1;
 }
 
+bool qb__center_cut_off(const qb__center_rows *rows) {
+    const double AIR = 0.2; /* of the mean line integral */
+    const size_t columns = rows->columns, margin = columns / 40 + 2;
+    size_t held = 0, looked = 0;
+    for (size_t r = 0; r < rows->rows; r++) {
+        const float *sinogram = rows->sinograms + r * rows->views * columns;
+        double mean = 0;
+        for (size_t i = 0; i < rows->views * columns; i++)
+            mean += (double)sinogram[i] / (double)(rows->views * columns);
+        for (size_t v = 0; v < rows->views && mean > 0; v++, looked++) {
+            double left = 0, right = 0;
+            for (size_t k = 0; k < margin; k++) {
+                left += (double)sinogram[v * columns + k] / (double)margin;
+                right += (double)sinogram[(v + 1) * columns - 1 - k] / (double)margin;
+            }
+            held += fmax(left, right) > AIR * mean;
+        }
+    }
+    return 2 * held > looked;
+}
+
 static qb__center_answer row_answer(const qb__center_rows *rows, const float *sinogram, moments *m) {
     const qb__center_answer unknown = {NAN, 0};
     size_t views = rows->views;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* For full turns: a view and the mirror image of the opposite view agree wherever both saw the object. If the axis is
+/* A view and the mirror image of the opposite view agree wherever both saw the object. If the axis is
  * off centre, they overlap only in a strip. For every candidate m = 2c the correlation over the overlap, with the mean
  * of each strip subtracted,
  *     R(m) = sum 2 cov(p_i(k), p_j(m - k)) / sum (var p_i(k) + var p_j(m - k)),
  * is summed over all pairs and rows. Unlike registration, this compares values, not edges: it needs no edges in the
  * strip, and an edge that meets its own mirror image does not mislead it. All columns are searched, except those with
- * the narrowest strips. */
+ * the narrowest strips.
+ *
+ * Half a turn has only the views at its two ends. Then strips narrower than a third of the view are left out, because
+ * with so few pairs they agree by chance, and nothing is subtracted that stands still. */
 #include <math.h>
 #include <string.h>
 
@@ -158,7 +161,8 @@ static void divide(search *s, double *curve) {
 static qb_status run(search *s, const asked *a, size_t bin, double low, double high, bool even, double **curve) {
     const qb__center_rows *rows = a->rows;
     const size_t width = rows->columns / bin;
-    ptrdiff_t least = LEAST_STRIP > (ptrdiff_t)width / 32 ? LEAST_STRIP : (ptrdiff_t)width / 32;
+    const ptrdiff_t share = (ptrdiff_t)width / (a->pairs->one_sided ? 3 : 32);
+    ptrdiff_t least = LEAST_STRIP > share ? LEAST_STRIP : share;
     ptrdiff_t first = (ptrdiff_t)floor(2 * ((low + 0.5) / (double)bin - 0.5));
     ptrdiff_t last = (ptrdiff_t)ceil(2 * ((high + 0.5) / (double)bin - 0.5));
     ptrdiff_t end = 2 * (ptrdiff_t)width - 1 - least;
@@ -307,6 +311,50 @@ static qb_status find_both(const qb__center_rows *rows, const qb__center_pairs *
         *answer = whole;
         if (other_agrees) *other_agrees = agrees;
     }
+    return status;
+}
+
+/* An extrapolated view is the less certain the further the rim of the object moves from view to view. */
+static double trust_ends(const qb__center_pairs *pairs) {
+    const double END = 0.8, GOOD = 2, BAD = 3.5; /* GOOD, BAD: columns */
+    return END * (1 - qb__center_ramp(pairs->moves, GOOD, BAD));
+}
+
+/* Lowers the confidence of an answer at whose column the values of opposite views do not agree. `sure`: how certain the
+ * values are of their own column. */
+static void doubt(const qb__center_answer *values, double agrees, double sure, qb__center_answer *answer) {
+    if (isnan(values->column) || isnan(agrees)) return;
+    answer->confidence *= 1 - sure * (1 - qb__center_ramp(agrees, 0.2, 0.8));
+}
+
+/* The values at the ends of half a turn, where the object is wider than the detector. */
+static qb_status judge_ends(const qb__center_rows *rows, const qb__center_pairs *pairs, qb__center_answer *edges,
+                            qb__center_answer *sharpness) {
+    const double UNSEEN = 0.3; /* the weight of edges that the values do not confirm */
+    const asked all = {rows, pairs, NULL, 0, rows->rows};
+    const double trust = trust_ends(pairs);
+    double agrees = NAN;
+    qb__center_answer values;
+    qb_status status = find(&all, sharpness->column, &values, &agrees);
+    if (status != QB_OK) return status;
+    doubt(&values, agrees, values.confidence, sharpness);
+    agrees = NAN;
+    status = find(&all, edges->column, &values, &agrees);
+    if (status != QB_OK) return status;
+    const double seen = fabs(values.column - edges->column) < 1 ? qb__center_ramp(values.confidence, 0, 0.5) : 0;
+    edges->confidence = fmin(edges->confidence, trust) * (UNSEEN + (1 - UNSEEN) * seen);
+    doubt(&values, agrees, 1, edges);
+    values.confidence *= trust;
+    if (values.confidence > edges->confidence) *edges = values;
+    return QB_OK;
+}
+
+qb_status qb__center_ends(const qb__center_rows *rows, qb__center_answer *edges, qb__center_answer *sharpness) {
+    qb__center_pairs pairs;
+    if (rows->columns < 16 || !qb__center_cut_off(rows)) return QB_OK;
+    qb_status status = qb__center_pairs_find(rows->angles, rows->views, (double)rows->columns / 2, &pairs);
+    if (status == QB_OK && pairs.count && pairs.one_sided) status = judge_ends(rows, &pairs, edges, sharpness);
+    qb__center_pairs_clear(&pairs);
     return status;
 }
 

@@ -160,7 +160,10 @@ qb_status qb__center_pairs_find(const double *angles, size_t views, double radiu
     double step = usual_step(list, views, scratch);
     if (find_bracketed(list, views, step, pairs) >= 3) goto out;
     pairs->one_sided = true;
-    pairs->count = find_extrapolated(list, views, fmax(step, RIM_MOVES / radius), pairs->pair);
+    step = fmax(step, RIM_MOVES / radius);
+    pairs->count = find_extrapolated(list, views, step, pairs->pair);
+    for (size_t p = 0; p < pairs->count; p++)
+        if (pairs->pair[p].weight < 0) pairs->moves = step * radius;
 out:
     if (status == QB_OK) {
         pairs->noise = noise_of(pairs->pair, pairs->count);

@@ -411,6 +411,11 @@ static qb__phase *phase_of(const qb_scan *scan) {
     return scan->filtered && scan->filtered->read == read_rows ? (qb__phase *)scan->filtered : NULL;
 }
 
+bool qb__phase_by_cpu(const qb_scan *scan) {
+    const qb__phase *p = phase_of(scan);
+    return p && !p->device && !p->warp;
+}
+
 bool qb__phase_keeps(const qb_scan *scan, const qb__device *there) {
     const qb__phase *p = phase_of(scan);
     return p && p->device && there && qb__phase_device_keeps(p->device, there);

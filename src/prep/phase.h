@@ -26,6 +26,9 @@ const char *qb__phase_by(const qb__phase *phase);     /* name of the device that
 size_t qb__phase_device_held(const qb__phase *phase); /* bytes held on that device */
 size_t qb__phase_bytes(const qb__phase *phase);       /* bytes held while reading; 0 if phase is NULL */
 
+/* true if the CPU filters the rows of a job's scan, and does nothing else to its images. */
+bool qb__phase_by_cpu(const qb_scan *scan);
+
 /* qb__phase_keep: these rows of all views should stay on the device that filters, if it has memory. qb__phase_arm: from
  * `on` until `off` no correction before the filter changes, so rows may be kept. Both are NULL-safe. */
 void qb__phase_keep(qb__phase *phase, size_t row0, size_t row1, const qb_env *env);

@@ -8,12 +8,17 @@
 #include "prep/step.h"
 #include "quickbeam/io.h"
 
+void qb__prep_reads(qb__prep *prep, qb_dtype dtype) {
+    prep->dtype = dtype;
+    prep->top = prep->quantity == QB_COUNTS ? qb__dtype_top(dtype) : INFINITY;
+}
+
 void qb__prep_begin(qb__prep *prep, const qb_prep_options *options) {
     static const qb_prep_options defaults = {0};
     const qb_scan_info info = {.quantity = prep->quantity};
     size_t values = 0, rows = 0;
     prep->options = options ? options : &defaults;
-    prep->top = prep->quantity == QB_COUNTS ? qb__dtype_top(prep->dtype) : INFINITY;
+    qb__prep_reads(prep, prep->dtype);
     if (!(prep->most > 0)) prep->most = QB__MOST_INTEGRAL;
     prep->loops = qb__lines_choose(qb__cpu_features());
     for (const qb__step *const *s = qb__steps; *s; s++) {

@@ -57,6 +57,8 @@ typedef struct qb__prep_counts {
 
 /* Choose the value and row steps, once for all rows. `options` must outlive prep; NULL: defaults. */
 void qb__prep_begin(qb__prep *prep, const qb_prep_options *options);
+/* Sets the type of the numbers. */
+void qb__prep_reads(qb__prep *prep, qb_dtype dtype);
 
 /* Upper limit of prepared values for finite numbers: the logarithm of any finite float is within 89, and --hardening
  * increases it. INFINITY if unknown, as for given line integrals, or if the limit would be so loose that kernels in

@@ -72,6 +72,7 @@ qb_status qb__row_interlace_find(qb_scan *scan, const qb__prepare *prepare, size
     if (rows < FEWEST_ROWS || info->views < 2 * PLACES) return QB_OK;
     l.row = row0 + (rows - l.rows) / 2;
     l.prep = *qb__prepare_steps(prepare);
+    qb__prep_reads(&l.prep, info->dtype);
     l.prep.keep_lost = false;
     l.first = qb__prepare_first_row(prepare);
     for (size_t k = 0; k < VIEWS; k++) QB__TRY(qb__alloc(l.rows * l.columns, sizeof(float), &l.line[k]));

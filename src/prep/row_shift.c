@@ -14,6 +14,7 @@
 #include "base/warning.h"
 #include "io/scan/scan.h"
 #include "prep/axes_order.h"
+#include "prep/phase.h"
 #include "prep/row_interlace.h"
 #include "prep/row_sample.h"
 
@@ -269,12 +270,19 @@ static bool worth(shift *s, size_t room) {
 qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__row_beam beam,
                              size_t room, qb__row_shift *found) {
     const bool parallel = beam == QB__ROW_PARALLEL;
+    qb_scan stored;
+    if (qb__phase_by_cpu(
+            scan)) { /* whole images are shown better by what was measured, and filtering them takes long */
+        qb__scan_unwarped(scan, scan->digests, &stored);
+        scan = &stored;
+    }
     qb__scan_rows_seen(scan, &row0, &row1);
     shift s = {.scan = scan, .info = qb_scan_describe(scan), .row0 = row0, .rows = row1 > row0 ? row1 - row0 : 0};
     qb_status status;
     *found = (qb__row_shift){0};
     if (!worth(&s, room)) return QB_OK;
     s.prep = *qb__prepare_steps(prepare);
+    qb__prep_reads(&s.prep, s.info->dtype);
     s.prep.keep_lost = false;
     s.first = qb__prepare_first_row(prepare);
     QB__TRY(qb__alloc(s.views * s.rows, sizeof *s.means, &s.means));

@@ -93,6 +93,12 @@ def test_binning(tmp_path):
     (["geometry", "detector", "deviations"], [{"type": "rotation", "axis": "x", "amount": {"value": 1, "drifts": [{"file": "d.csv"}]}}], "in a file of its own"),
     (["acquisition", "number_of_projections"], 0, "'number_of_projections' is 0"),
     (["detector", "pixel_pitch", "u"], {"value": -1}, "'pixel_pitch' is -1"),
+    (["acquisition", "direction"], "left", "direction is 'left': correct it to CW or CCW"),
+    (["acquisition", "include_final_angle"], "true", "neither true nor false"),
+    (["acquisition", "stop_angle"], {"value": -90, "unit": "deg"}, "stop_angle lies 90 degrees below its start_angle"),
+    (["file", "file_format_version"], {"major": 2, "minor": 0}, "file_format_version is 2"),
+    (["geometry", "detector", "deviations"], [{"type": "translation", "axis": "u", "amount": {"value": 1, "unit": "deg"}}], "a translation has the unit 'deg': correct it to mm"),
+    (["geometry", "detector", "deviations"], [{"type": "rotation", "axis": "u", "amount": {"value": 1, "unit": "mm"}}], "a rotation has the unit 'mm': correct it to deg or rad"),
 ])
 def test_refused(tmp_path, path, value, words):
     scenario = copy.deepcopy(SCENARIO)

@@ -99,6 +99,23 @@ def test_refused(tmp_path):
     fails(3, "compare", tmp_path / "v_%d.jp2", tmp_path / "v_%d.jp2", says=["8 bits, the first one"])
 
 
+def test_as_reported(tmp_path):
+    """What public reports about readers name: a picture that is not at its grid's origin, a last part of unknown length, bytes behind it; boxes that
+    state no channel, and lengths of parts that cannot be."""
+    good = jp2(VALUES[0], 16, bare=True)
+    part = good.index(b"\xff\x90") + 2 - sizes(good)
+    moved = patched(patched(patched(good, 4, ">I", 108), 12, ">I", 8), 28, ">I", 8)
+    for data in (moved, patched(good, part + 4, ">I", 0), good + bytes(500)):
+        (tmp_path / "b.j2k").write_bytes(data)
+        same(tmp_path / "b.j2k", VALUES[:1].astype("u2"))
+    boxed = bytearray(jp2(VALUES[0], 16))
+    at = boxed.index(b"ihdr") + 12
+    boxed[at : at + 2] = bytes(2)
+    for name, data in (("b.jp2", boxed), ("b.j2k", patched(good, part + 4, ">I", 12)), ("b.j2k", patched(good, part + 4, ">I", 2**31))):
+        (tmp_path / name).write_bytes(data)
+        fails(3, "compare", tmp_path / name, tmp_path / name, says=[name, "cannot be read"])
+
+
 def test_cut_anywhere(tmp_path):
     """All but the mark at its end is needed."""
     good = jp2(VALUES[0, :20, :30], 16, bare=True)

@@ -79,6 +79,15 @@ static qb_status drift_at(const cJSON *drift, const frame *f, double missing, do
     return QB_OK;
 }
 
+/* An amount in degrees is no length, nor the other way round. */
+static qb_status check_amount(const cJSON *amount, bool angle) {
+    const cJSON *unit = cJSON_GetObjectItemCaseSensitive(amount, "unit");
+    const char *word = cJSON_IsString(unit) ? unit->valuestring : angle ? "rad" : "mm";
+    if ((strcmp(word, "rad") == 0 || strcmp(word, "deg") == 0) == angle) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "a %s has the unit '%.20s': correct it to %s", angle ? "rotation" : "translation",
+                    word, angle ? "deg or rad" : "mm");
+}
+
 /* Read {"value", "unit", "drifts"}, or a number. Result: the value at frame f; f NULL: without drifts. */
 static qb_status number_at(const cJSON *parent, const char *key, const frame *f, double missing, double *out) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(parent, key);
@@ -174,6 +183,8 @@ static qb_status deviate(const cJSON *json, const frame *f, part *p) {
     memcpy(pivot, p->center, sizeof pivot);
     QB__TRY(axis_of(cJSON_GetObjectItemCaseSensitive(json, "axis"), p, f, axis));
     QB__TRY(number_at(json, "amount", f, 1, &amount));
+    QB__TRY(check_amount(cJSON_GetObjectItemCaseSensitive(json, "amount"),
+                         cJSON_IsString(type) && strcmp(type->valuestring, "rotation") == 0));
     if (cJSON_IsObject(at)) QB__TRY(resolve(at, p, f, true, pivot));
     if (cJSON_IsString(type) && strcmp(type->valuestring, "translation") == 0) {
         for (int k = 0; k < 3; k++) p->center[k] += amount * axis[k];
@@ -240,12 +251,35 @@ static qb_status count_at(const cJSON *parent, const char *key, double most, dou
     return qb__fail(QB_BAD_INPUT, "'%s' is %g", key, *out);
 }
 
+/* Words that would be taken for their usual values if they were not checked. */
+static qb_status path_of(const cJSON *root, const cJSON *scan, double turn, bool *last, bool *clockwise) {
+    const cJSON *sense = cJSON_GetObjectItemCaseSensitive(scan, "direction"),
+                *final = cJSON_GetObjectItemCaseSensitive(scan, "include_final_angle"),
+                *version = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "file"),
+                                                            "file_format_version"),
+                *major = cJSON_GetObjectItemCaseSensitive(version, "major");
+    const char *word = cJSON_IsString(sense) ? sense->valuestring : "no text";
+    *last = cJSON_IsTrue(final);
+    *clockwise = strcasecmp(word, "CW") == 0;
+    if (cJSON_IsNumber(major) && major->valuedouble > 1)
+        return qb__fail(QB_UNSUPPORTED, "its file_format_version is %g; 1 is read", major->valuedouble);
+    if (sense && !cJSON_IsNull(sense) && !*clockwise && strcasecmp(word, "CCW") != 0)
+        return qb__fail(QB_BAD_INPUT, "its direction is '%.20s': correct it to CW or CCW", word);
+    if (final && !cJSON_IsBool(final) && !cJSON_IsNull(final))
+        return qb__fail(QB_BAD_INPUT, "its include_final_angle is neither true nor false: correct it");
+    if (turn < 0)
+        return qb__fail(QB_BAD_INPUT,
+                        "its stop_angle lies %g degrees below its start_angle: exchange them, and state the sense by "
+                        "direction",
+                        -turn / degree);
+    return QB_OK;
+}
+
 static qb_status read_views(const cJSON *root, const cJSON *binning, qb_geometry *g) {
     const cJSON *geometry = cJSON_GetObjectItemCaseSensitive(root, "geometry"),
                 *detector = cJSON_GetObjectItemCaseSensitive(root, "detector"),
                 *scan = cJSON_GetObjectItemCaseSensitive(root, "acquisition"),
                 *type = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(geometry, "source"), "type"),
-                *sense = cJSON_GetObjectItemCaseSensitive(scan, "direction"),
                 *pitches = cJSON_GetObjectItemCaseSensitive(detector, "pixel_pitch");
     double views, columns, rows, from, to, pitch[2], bin[2] = {1, 1};
     qb_status status;
@@ -264,11 +298,10 @@ static qb_status read_views(const cJSON *root, const cJSON *binning, qb_geometry
     }
     if (!(pitch[0] > 0 && pitch[1] > 0)) return qb__fail(QB_BAD_INPUT, "'pixel_pitch' is %g x %g", pitch[0], pitch[1]);
     for (int k = 0; k < 2; k++) pitch[k] *= bin[k];
-    const bool last = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(scan, "include_final_angle"));
-    const double steps = fmax(views - last, 1),
-                 step = (cJSON_IsString(sense) && strcasecmp(sense->valuestring, "CW") == 0 ? -1 : 1) * (to - from) /
-                        steps,
-                 start = step < 0 ? -from : from;
+    bool last, clockwise;
+    QB__TRY(path_of(root, scan, to - from, &last, &clockwise));
+    const double steps = fmax(views - last, 1), step = (clockwise ? -1 : 1) * (to - from) / steps,
+                 start = clockwise ? -from : from;
     QB__TRY(qb__geometry_create(QB_BEAM_CONE, (size_t)views, (size_t)(rows / bin[1]), (size_t)(columns / bin[0]), g));
     for (frame f = {0, (size_t)views}; f.number < f.count; f.number++) {
         status = make_view(geometry, &f, start + step * (double)f.number, pitch, g);

@@ -37,7 +37,7 @@ qb_status qb__fft_columns_create(size_t rows, size_t columns,
     f->columns = columns;
     f->kernel = qb__fft_kernel_choose(qb__cpu_features(), 256);
     f->lanes.rows = rows;
-    f->lanes.passes = qb__fft_factor(rows, radix);
+    f->lanes.passes = qb__fft_factor(rows, false, radix);
     if (f->lanes.passes < 0) status = qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu rows", rows);
     if (status != QB_OK) goto out;
     QB__TRY(qb__alloc(rows, 4 * sizeof *f->turns, &f->turns));

@@ -53,7 +53,7 @@ static qb_status make_line(plan *p, size_t length) {
     p->kernel = qb__fft_kernel_choose(qb__cpu_features(), length);
     if (!p->kernel) return make_summed(p);
     p->lanes.rows = length / (size_t)p->kernel->lanes;
-    p->lanes.passes = qb__fft_factor(p->lanes.rows, radix);
+    p->lanes.passes = qb__fft_factor(p->lanes.rows, true, radix);
     if (p->lanes.passes < 0) return make_summed(p);
     qb_status status = qb__alloc(2 * length + 4 * p->lanes.rows, sizeof(float), &p->table);
     if (status != QB_OK) return status;

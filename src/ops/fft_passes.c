@@ -10,9 +10,10 @@ void qb__fft_turn(float *to, size_t k, size_t n) {
     to[1] = (float)-sin(angle);
 }
 
-/* If the number of passes is odd, the result is copied once more. */
-int qb__fft_factor(size_t n, int radix[QB__FFT_PASSES_MOST]) {
-    static const double price[] = {[2] = 0.8, [4] = 1.1, [8] = 1.5}, copy = 0.7;
+/* If the number of passes is odd, a line is copied once more. */
+int qb__fft_factor(size_t n, bool line, int radix[QB__FFT_PASSES_MOST]) {
+    static const double price[] = {[2] = 0.8, [4] = 1.1, [8] = 1.5};
+    const double copy = line ? 0.7 : 0;
     int odd[2], odds = 0, twos = 0, eights = 0, count = 0;
     for (int p = 3; p <= 5; p += 2)
         if (n % (size_t)p == 0) {

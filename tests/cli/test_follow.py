@@ -81,8 +81,9 @@ def test_a_folder(scan, tmp_path, how):
     assert np.array_equal(np.load(tmp_path / "v.npy"), np.load(want))
 
 
-def test_hdf5(scan, tmp_path):
-    """A dataset that grows while it can be read (SWMR)."""
+@pytest.mark.parametrize("sized", [False, True])
+def test_hdf5(scan, tmp_path, sized):
+    """A dataset that grows while it can be read (SWMR), or has its whole size before its images come."""
     with h5py.File(scan / "s.h5") as old:
         data = old["exchange/data"][:]
         file = h5py.File(tmp_path / "s.h5", "w", libver="latest")
@@ -92,7 +93,7 @@ def test_hdf5(scan, tmp_path):
     child = subprocess.Popen([QB, *map(str, following(scan, tmp_path / "s.h5", "20", "--angles", f"0:180:{VIEWS}"))], stderr=subprocess.PIPE, text=True)
     for count in range(4, VIEWS + 1):
         time.sleep(0.05)
-        views.resize(count, 0)
+        views.resize(VIEWS if sized else count, 0)
         views[count - 1] = data[count - 1]
         views.flush()
     file.close()

@@ -290,6 +290,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
     if (h5->chunks.places.stored) cache += (size_t)there * sizeof *h5->chunks.places.stored;
     (*source)->cache = cache;
     (*source)->cache_each = each;
+    (*source)->unwritten = missing;
     if (missing)
         qb__print(
             (*source)->trouble, sizeof(*source)->trouble,

@@ -39,6 +39,7 @@ struct qb__source {
     char quantity[24];    /* quantity as the file states it; "" when it does not */
     char units[24];       /* units as the file states them, such as "1/mm"; "" */
     qb_beam beam;         /* beam as the file states it */
+    uint64_t unwritten;   /* chunks that were never written */
     char trouble[160];    /* one sentence about a fault that is not an error; "" */
     char files[340];      /* several files: their number, the first and the last name; otherwise "" */
     unsigned char *holes; /* [images] 1 for an image that is not stored and must not be read; owned; NULL: none */

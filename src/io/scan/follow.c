@@ -85,6 +85,14 @@ static void note_last(follow *f, const qb__source *source) {
     qb__free(folder);
 }
 
+/* Views of a dataset that got its whole size before its images: HDF5 knows how many chunks are not there yet. */
+static size_t unwritten_views(const qb__source *source) {
+    const size_t *n = source->shape, *chunk = source->chunk;
+    if (!source->unwritten || !chunk[0] || !chunk[1] || !chunk[2]) return 0;
+    const size_t each = qb__ceil_div(n[1], chunk[1]) * qb__ceil_div(n[2], chunk[2]);
+    return qb__ceil_div((size_t)source->unwritten, each) * chunk[0];
+}
+
 /* Open the scan as it is now. If it cannot be read yet, it has no views. */
 static qb_status look(follow *f) {
     qb__scan_parts parts = {.center = NAN};
@@ -95,6 +103,7 @@ static qb_status look(follow *f) {
     if (status == QB_OK) {
         f->have = f->options->as == QB_IMAGE_SINOGRAM ? source->shape[1] : parts.data.count;
         if (!f->have) f->have = source->shape[0];
+        if (f->options->as != QB_IMAGE_SINOGRAM) f->have -= qb__smaller(f->have, unwritten_views(source));
         note_last(f, source);
     } else if (status == QB_NO_MEMORY || status == QB_UNSUPPORTED || status == QB_BAD_ARGUMENT) {
         qb__scan_parts_release(&parts);

@@ -65,15 +65,24 @@ static trial trial_new(const qb__icd_variant *variant, rng *r, bool quick) {
     t.row = (s->columns + 2 * s->taps) * L;
     t.inside = some(t.pixels, 1);
     t.order = some(t.pixels, sizeof *t.order);
-    for (size_t i = 0; i < p->nx * p->ny; i++) {
-        const size_t pixel = (i / p->nx + 1) * (p->nx + 2) + i % p->nx + 1;
-        t.inside[pixel] = rng_below(r, 8) > 0;
-        if (t.inside[pixel]) t.order[t.count++] = (uint32_t)pixel;
-    }
+    const size_t side = 1 + rng_below(r, 2); /* voxels come in squares of 2 x 2, too, which kernels update together */
+    for (size_t y = 0; y < p->ny; y += side)
+        for (size_t x = 0; x < p->nx; x += side)
+            for (size_t i = 0; i < side * side; i++) {
+                const size_t ix = x + i % side, iy = y + i / side, pixel = (iy + 1) * (p->nx + 2) + ix + 1;
+                if (ix >= p->nx || iy >= p->ny || rng_below(r, 8) == 0) continue;
+                t.inside[pixel] = 1;
+                t.order[t.count++] = (uint32_t)pixel;
+            }
     t.tap = some(t.pixels * s->taps * s->stride, sizeof(float));
     t.first = some(t.pixels * s->stride, sizeof(int32_t));
+    const bool near = rng_below(r, 3) > 0; /* footprints in a view are at most `taps` columns apart */
     for (size_t i = 0; i < t.pixels * s->stride; i++) {
         t.first[i] = (int32_t)rng_below(r, s->columns + s->taps + 1);
+        if (near && i >= s->stride) {
+            const size_t least = (size_t)t.first[i % s->stride], most = s->columns + s->taps;
+            t.first[i] = (int32_t)(least + rng_below(r, s->taps < most - least + 1 ? s->taps : most - least + 1));
+        }
         for (size_t k = 0; k < s->taps; k++) {
             const size_t column = (size_t)t.first[i] + k, view = i % s->stride;
             if (column < s->taps || column >= s->columns + s->taps || view >= s->views) continue;

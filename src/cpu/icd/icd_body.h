@@ -110,101 +110,65 @@ static void footprint_in_fan(const qb__footprints *s, double ix, double iy, cons
     }
 }
 
-static void footprint(const qb__footprints *s, double ix, double iy, const qb__icd_column *column) {
-    if (s->wx) {
-        footprint_in_fan(s, ix, iy, column);
-        return;
+/* The same as place() where the footprints of 16 views lie within the detector; false: one of them does not. */
+LANES_INLINE bool place_within(const qb__footprints *s, size_t view, double ix, double iy, int32_t *first,
+                               float *begin) {
+    const double *ax = s->ax + view, *ay = s->ay + view, *h0 = s->h0 + view;
+    const float *half = s->half + view;
+    const double taps = (double)s->taps;
+    for (int i = 0; i < LANES; i++) {
+        const double h = ax[i] * ix + ay[i] * iy + h0[i];
+        const double from = h - (double)half[i] + 0.5;
+        const int32_t whole = (int32_t)(from + taps); /* rounds up below -taps, which is not within */
+        first[i] = whole;
+        begin[i] = (float)((double)whole - taps - 0.5 - h);
     }
+    const bits at = bits_from(first), low = at - (int32_t)s->taps, high = (int32_t)s->columns - at;
+    return !lanes_any((low | high) & INT32_MIN);
+}
+
+/* Compute the entries of columns within the detector: the first starts before the footprint and the last one ends
+ * behind it. */
+LANES_INLINE void put_taps_within(const qb__footprints *s, const int taps, size_t view, shape is, lanes edge,
+                                  float *tap) {
+    lanes before = lanes_all(0.0f);
+    for (int k = 0; k < taps; k++) {
+        edge += 1.0f;
+        const lanes share = k + 1 < taps ? share_before(edge, is.half, is.flat, is.rise, is.curvature) : lanes_all(1);
+        lanes_put(tap + (size_t)k * s->stride + view, is.area * (share - before));
+        before = share;
+    }
+}
+
+LANES_INLINE void footprint_of(const qb__footprints *s, const int taps, double ix, double iy,
+                               const qb__icd_column *column) {
     for (size_t view = 0; view < s->stride; view += LANES) {
         _Alignas(64) float begins[LANES], middles[LANES];
-        place(s, view, ix, iy, column->first + view, begins, middles);
         const shape is = {lanes_from(s->half + view), lanes_from(s->flat + view), lanes_from(s->rise + view),
                           lanes_from(s->curvature + view), lanes_all(s->area)};
+        if (view + LANES <= s->views && place_within(s, view, ix, iy, column->first + view, begins)) {
+            put_taps_within(s, taps, view, is, lanes_at(begins), column->tap);
+            continue;
+        }
+        place(s, view, ix, iy, column->first + view, begins, middles);
         put_taps(s, view, is, lanes_at(begins), lanes_at(middles), column->tap);
     }
+}
+
+static void footprint(const qb__footprints *s, double ix, double iy, const qb__icd_column *column) {
+    if (s->wx)
+        footprint_in_fan(s, ix, iy, column);
+    else if (s->taps == 3)
+        footprint_of(s, 3, ix, iy, column);
+    else
+        footprint_of(s, (int)s->taps, ix, iy, column);
 }
 
 static void unpack(const uint8_t *bytes, float scale, size_t count, float *tap) {
     for (size_t i = 0; i < count; i++) tap[i] = scale * (float)bytes[i];
 }
 
-/* ---- a column of A with 16 slices ---- */
-
-enum { CHAINS = 4 }; /* independent sums, so that additions do not wait for each other */
-
-/* Sum A w e of one column, after e -= A' step of another one: neighbouring footprints overlap, and what was just
- * written is read from the nearest cache. taps is a constant in the usual cases. */
-LANES_INLINE lanes dot_columns(const qb__icd_problem *p, const int taps, const float *weight, float *error,
-                               const qb__icd_column *column, const qb__icd_column *late, lanes step) {
-    const size_t stride = p->footprints.stride;
-    const size_t row = (p->footprints.columns + 2 * p->footprints.taps) * LANES;
-    lanes sum[CHAINS] = {{0}};
-    for (size_t view = 0; view < p->footprints.views; view++) {
-        float *e = error + view * row;
-        if (late) {
-            float *to = e + (size_t)late->first[view] * LANES;
-            for (int k = 0; k < taps; k++)
-                lanes_put(to + k * LANES, lanes_at(to + k * LANES) - late->tap[(size_t)k * stride + view] * step);
-        }
-        const size_t at = (size_t)column->first[view] * LANES;
-        for (int k = 0; k < taps; k++) {
-            const float tap = column->tap[(size_t)k * stride + view];
-            const lanes value = lanes_at(e + at + k * LANES);
-            sum[k % CHAINS] += tap * (weight ? value * lanes_at(weight + view * row + at + k * LANES) : value);
-        }
-    }
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-/* The usual numbers of taps are compile-time constants. */
-LANES_INLINE lanes dot_any(const qb__icd_problem *p, const float *weight, float *error, const qb__icd_column *column,
-                           const qb__icd_column *late, lanes step) {
-    const int taps = (int)p->footprints.taps;
-#define DOT(n)                                                                                                         \
-    if (taps == n)                                                                                                     \
-    return late ? dot_columns(p, n, weight, error, column, late, step)                                                 \
-                : dot_columns(p, n, weight, error, column, NULL, step)
-    DOT(3);
-    DOT(4);
-    DOT(5);
-#undef DOT
-    return dot_columns(p, taps, weight, error, column, late, step);
-}
-
-LANES_INLINE lanes dot(const qb__icd_problem *p, const qb__icd_group *g, const qb__icd_column *column,
-                       const qb__icd_column *late, lanes step) {
-    return g->weight ? dot_any(p, g->weight, g->error, column, late, step)
-                     : dot_any(p, NULL, g->error, column, late, step);
-}
-
-LANES_INLINE void subtract_taps(const qb__icd_problem *p, const int taps, const qb__icd_column *column, lanes step,
-                                float *lines) {
-    const size_t stride = p->footprints.stride;
-    const size_t row = (p->footprints.columns + 2 * p->footprints.taps) * LANES;
-    for (size_t view = 0; view < p->footprints.views; view++) {
-        float *to = lines + view * row + (size_t)column->first[view] * LANES;
-        for (int k = 0; k < taps; k++)
-            lanes_put(to + k * LANES, lanes_at(to + k * LANES) - column->tap[(size_t)k * stride + view] * step);
-    }
-}
-
-static void subtract_column(const qb__icd_problem *p, const qb__icd_column *column, lanes step, float *lines) {
-    switch (p->footprints.taps) {
-    case 3: subtract_taps(p, 3, column, step, lines); return;
-    case 4: subtract_taps(p, 4, column, step, lines); return;
-    case 5: subtract_taps(p, 5, column, step, lines); return;
-    default: subtract_taps(p, (int)p->footprints.taps, column, step, lines);
-    }
-}
-
-static void columns_in(const qb__footprints *s, void *scratch, qb__icd_column column[2]) {
-    float *at = scratch;
-    for (int i = 0; i < 2; i++) {
-        column[i].tap = at;
-        at += s->taps * s->stride;
-    }
-    for (int i = 0; i < 2; i++) column[i].first = (int32_t *)(void *)at + (size_t)i * s->stride;
-}
+#include "icd_block_body.h"
 
 /* ---- the prior ---- */
 
@@ -278,37 +242,67 @@ LANES_INLINE bits not_all_zero(const qb__icd_group *g, const around *near, uint3
 
 /* ---- Algorithm 1, voxel by voxel ---- */
 
+static bool all_asleep(const qb__icd_group *g, const around *near, const uint32_t *pixels, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (lanes_any(not_all_zero(g, near, pixels[i]))) return false;
+    return true;
+}
+
+typedef struct updating {
+    const qb__icd_problem *p;
+    const qb__icd_group *g;
+    around near;
+    surrogate b;
+    bool skip;
+    lanes changed;
+    uint64_t updates;
+} updating;
+
+/* The step of one voxel, with the sum of its column and the errors. */
+LANES_INLINE lanes step_of(updating *u, uint32_t pixel, lanes slope) {
+    const qb__icd_group *g = u->g;
+    bits awake = (bits)lanes_all(0.0f) == 0;
+    if (u->skip) awake = not_all_zero(g, &u->near, pixel);
+    if (!lanes_any(awake)) return lanes_all(0.0f);
+    const lanes x = lanes_at(g->x + (size_t)pixel * LANES);
+    const lanes curve = lanes_at(g->curve + (size_t)pixel * LANES);
+    const pull prior = pull_of(u->p, g, &u->near, &u->b, pixel, x);
+    lanes next = x + (slope - prior.slope) / (curve + prior.curve);
+    next = lanes_pick(lanes_below(lanes_all(0), curve) & awake, next, x); /* each lane is skipped on its own */
+    if (u->p->positive) next = lanes_largest(next, lanes_all(0.0f));
+    lanes_put(g->x + (size_t)pixel * LANES, next);
+    u->changed += lanes_size(next - x);
+    u->updates++;
+    return next - x;
+}
+
 static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels, size_t count, bool skip,
                    qb__icd_moved *moved, void *scratch) {
-    const surrogate b = surrogate_with(&p->prior);
-    const around near = around_of(p);
-    qb__icd_column column[2];
-    columns_in(&p->footprints, scratch, column);
-    const qb__icd_column *late = NULL; /* the previous step, which is not applied to the error yet */
-    lanes step = {0}, changed = {0};
+    updating u = {.p = p, .g = g, .near = around_of(p), .b = surrogate_with(&p->prior), .skip = skip};
+    const blocks all = blocks_in(&p->footprints, scratch);
+    const block *late = NULL; /* the previous steps, which are not applied to the error yet */
+    lanes step[TOGETHER] = {{0}};
     int hand = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t pixel = pixels[i];
-        bits awake = (bits)lanes_all(0.0f) == 0;
-        if (skip) awake = not_all_zero(g, &near, pixel);
-        if (!lanes_any(awake)) continue;
-        p->fetch(p, pixel, &column[hand]);
-        const lanes slope = dot(p, g, &column[hand], late, step);
-        const lanes x = lanes_at(g->x + (size_t)pixel * LANES);
-        const lanes curve = lanes_at(g->curve + (size_t)pixel * LANES);
-        const pull prior = pull_of(p, g, &near, &b, pixel, x);
-        lanes next = x + (slope - prior.slope) / (curve + prior.curve);
-        next = lanes_pick(lanes_below(lanes_all(0), curve) & awake, next, x); /* each lane is skipped on its own */
-        if (p->positive) next = lanes_largest(next, lanes_all(0.0f));
-        lanes_put(g->x + (size_t)pixel * LANES, next);
-        step = next - x;
-        changed += lanes_size(step);
-        late = lanes_any((bits)step & 0x7fffffff) ? &column[hand] : NULL;
+    for (size_t i = 0, n; i < count; i += n) {
+        const block *b = &all.of[hand];
+        block_sums sums;
+        n = together(p, pixels + i, count - i);
+        if (skip && all_asleep(g, &u.near, pixels + i, n)) continue;
+        n = fetch_together(p, pixels + i, n, &all, b);
+        if (!g->weight) multiply_pairs(&p->footprints, all.width, b, &sums);
+        dot_together(p, all.width, g->weight, g->error, b, late, step, &sums);
+        bits any = {0};
+        for (size_t j = 0, pair = 0; j < TOGETHER; j++) {
+            for (size_t k = 0; k < j; k++, pair++) sums.of[j] -= sums.pair[pair] * step[k];
+            step[j] = j < n ? step_of(&u, pixels[i + j], sums.of[j]) : lanes_all(0.0f);
+            any |= (bits)step[j] & 0x7fffffff;
+        }
+        late = lanes_any(any) ? b : NULL;
         hand ^= late != NULL;
-        moved->updates++;
     }
-    if (late) subtract_column(p, late, step, g->error);
-    for (int i = 0; i < LANES; i++) moved->change[i] += (double)changed[i];
+    if (late) subtract_together(p, all.width, late, step, g->error);
+    for (int i = 0; i < LANES; i++) moved->change[i] += (double)u.changed[i];
+    moved->updates += u.updates;
 }
 
 /* ---- start and end of a descent ---- */
@@ -331,8 +325,8 @@ static void curve_of(const qb__icd_problem *p, const float *weight, const uint32
                      void *scratch) {
     const size_t stride = p->footprints.stride, taps = p->footprints.taps;
     const size_t row = (p->footprints.columns + 2 * taps) * LANES;
-    qb__icd_column column[2];
-    columns_in(&p->footprints, scratch, column);
+    enum { CHAINS = 4 }; /* independent sums, so that additions do not wait for each other */
+    const qb__icd_column *column = blocks_in(&p->footprints, scratch).column;
     for (size_t i = 0; i < count; i++) {
         lanes sum[CHAINS] = {{0}};
         p->fetch(p, pixels[i], column);
@@ -353,25 +347,31 @@ static void curve_of(const qb__icd_problem *p, const float *weight, const uint32
 
 static void back(const qb__icd_problem *p, const float *lines, const uint32_t *pixels, size_t count, float *x,
                  float *curve, void *scratch) {
-    const qb__icd_group g = {.error = (float *)lines};
-    qb__icd_column column[2];
-    columns_in(&p->footprints, scratch, column);
-    for (size_t i = 0; i < count; i++) {
-        p->fetch(p, pixels[i], column);
-        lanes_put(x + (size_t)pixels[i] * LANES, dot(p, &g, column, NULL, lanes_all(0.0f)));
-        if (curve) lanes_put(curve + (size_t)pixels[i] * LANES, lanes_all(square_of(p, column)));
+    const blocks all = blocks_in(&p->footprints, scratch);
+    for (size_t i = 0, n; i < count; i += n) {
+        block_sums sums;
+        n = fetch_together(p, pixels + i, together(p, pixels + i, count - i), &all, &all.of[0]);
+        dot_together(p, all.width, NULL, (float *)lines, &all.of[0], NULL, NULL, &sums);
+        for (size_t j = 0; j < n; j++) {
+            const size_t at = (size_t)pixels[i + j] * LANES;
+            lanes_put(x + at, sums.of[j]);
+            if (curve) lanes_put(curve + at, lanes_all(square_of(p, &all.column[j])));
+        }
     }
 }
 
 static void subtract(const qb__icd_problem *p, const float *x, const uint32_t *pixels, size_t count, float *lines,
                      void *scratch) {
-    qb__icd_column column[2];
-    columns_in(&p->footprints, scratch, column);
-    for (size_t i = 0; i < count; i++) {
-        const lanes value = lanes_at(x + (size_t)pixels[i] * LANES);
-        if (!lanes_any((bits)value & 0x7fffffff)) continue;
-        p->fetch(p, pixels[i], column);
-        subtract_column(p, column, value, lines);
+    const blocks all = blocks_in(&p->footprints, scratch);
+    for (size_t i = 0, n; i < count; i += n) {
+        lanes value[TOGETHER] = {{0}};
+        bits any = {0};
+        n = together(p, pixels + i, count - i);
+        for (size_t j = 0; j < n; j++) any |= (bits)lanes_at(x + (size_t)pixels[i + j] * LANES) & 0x7fffffff;
+        if (!lanes_any(any)) continue;
+        n = fetch_together(p, pixels + i, n, &all, &all.of[0]);
+        for (size_t j = 0; j < n; j++) value[j] = lanes_at(x + (size_t)pixels[i + j] * LANES);
+        subtract_together(p, all.width, &all.of[0], value, lines);
     }
 }
 

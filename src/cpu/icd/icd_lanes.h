@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #if defined(__SSE__)
 #include <immintrin.h>
 #endif
@@ -35,6 +36,20 @@ LANES_INLINE lanes lanes_from(const float *p) { return *(const lanes_anywhere *)
 LANES_INLINE void lanes_put(float *p, lanes v) { *(lanes *)(void *)p = v; }
 
 LANES_INLINE void lanes_put_anywhere(float *p, lanes v) { *(lanes_anywhere *)(void *)p = v; }
+
+LANES_INLINE bits bits_from(const int32_t *p) { return (bits)lanes_from((const float *)(const void *)p); }
+
+LANES_INLINE void bits_put(int32_t *p, bits v) { lanes_put_anywhere((float *)(void *)p, (lanes)v); }
+
+/* Comparisons of whole numbers that differ by less than 2^31. gcc compares one after another unless one register holds
+ * all. */
+#if defined(__AVX512F__)
+LANES_INLINE bits bits_same(bits a, bits b) { return a == b; }
+#else
+LANES_INLINE bits bits_same(bits a, bits b) { return ~(((a - b) | (b - a)) >> 31); }
+#endif
+
+LANES_INLINE bits bits_less(bits a, bits b) { return (a - b) >> 31; }
 
 LANES_INLINE lanes lanes_pick(bits chosen, lanes yes, lanes no) {
     return (lanes)((chosen & (bits)yes) | (~chosen & (bits)no));
@@ -133,11 +148,16 @@ LANES_INLINE quad quad_at(const float *p) { return *(const quad_anywhere *)(cons
 
 LANES_INLINE void quad_put(float *p, quad v) { *(quad_anywhere *)(void *)p = v; }
 
+#if defined(__AVX512F__)
+LANES_INLINE int lanes_any(bits v) { return _mm512_test_epi32_mask((__m512i)v, (__m512i)v) != 0; }
+#else
 LANES_INLINE int lanes_any(bits v) {
-    int32_t any = 0;
-    for (int i = 0; i < LANES_COUNT; i++) any |= v[i];
-    return any != 0;
+    int64_t any[LANES_COUNT / 2], all = 0;
+    memcpy(any, &v, sizeof any);
+    for (int i = 0; i < LANES_COUNT / 2; i++) all |= any[i];
+    return all != 0;
 }
+#endif
 
 /* Logarithm to base 2 for normal numbers above zero: absolute error 2e-7 plus rounding of the result. It is the
  * exponent, plus the series of 2 artanh(s), s = (m - 1) / (m + 1), for a mantissa near one. */

@@ -196,6 +196,18 @@ const char *qb__phase_by(const qb__phase *p) { return p && p->device ? qb__phase
 
 size_t qb__phase_device_held(const qb__phase *p) { return p && p->device ? qb__phase_device_bytes(p->device) : 0; }
 
+/* Bytes read at a time: what stays in the threads' caches. Sinograms are read in long pieces. */
+static size_t bytes_at_once(const qb__phase *p) {
+    return p->scan.sinogram ? READ_BYTES : qb__smaller(READ_BYTES, threads_of(p) * CACHE_BYTES);
+}
+
+/* Number of views read at a time: whole pieces of storage if they are not too large. */
+static size_t views_at_once(const qb__phase *p, size_t view_bytes, size_t views) {
+    const size_t stored = qb__scan_views_together(&p->scan), most = qb__larger(1, READ_BYTES / view_bytes);
+    const size_t fit = qb__smaller(most, qb__larger(qb__larger(1, bytes_at_once(p) / view_bytes), stored));
+    return qb__smaller(views, fit > stored ? fit / stored * stored : fit);
+}
+
 size_t qb__phase_bytes(const qb__phase *p) {
     if (!p) return 0;
     const qb_scan_info *info = p->filter ? &p->scan.info : &qb__warp_scan(p->warp)->info;
@@ -205,7 +217,8 @@ size_t qb__phase_bytes(const qb__phase *p) {
     if (p->device)
         return warp + qb__scan_rows_bytes(&p->rows) + qb__phase_filter_bytes(p->filter) +
                qb__phase_device_host_bytes(p->device);
-    const size_t view = info->rows * raw_row(p), read = qb__smaller(info->views * view, qb__larger(READ_BYTES, view));
+    const size_t view = info->rows * raw_row(p), together = views_at_once(p, view, info->views) * view;
+    const size_t read = qb__smaller(info->views * view, qb__larger(bytes_at_once(p), together));
     return warp + qb__scan_rows_bytes(&p->rows) + qb__phase_filter_bytes(p->filter) +
            threads_of(p) * scratch_floats(p) * sizeof(float) + read;
 }
@@ -336,15 +349,6 @@ static qb_status read_views(const piece *w, size_t view0, size_t view1, char *ra
     if (w->p->warp) return qb__warp_read(w->p->warp, scan->corrected, view0, view1, w->row0, w->row1, raw);
     if (scan->corrected) return scan->corrected->read(scan->corrected, view0, view1, w->row0, w->row1, raw);
     return read_stored(w, view0, view1, raw);
-}
-
-/* Number of views read at a time: what stays in the threads' caches, in whole pieces of storage if they are not too large.
- * Sinograms are read in long pieces. */
-static size_t views_at_once(const qb__phase *p, size_t view_bytes, size_t views) {
-    const size_t stored = qb__scan_views_together(&p->scan), most = qb__larger(1, READ_BYTES / view_bytes);
-    const size_t few = p->scan.sinogram ? most : qb__larger(1, threads_of(p) * CACHE_BYTES / view_bytes);
-    const size_t fit = qb__smaller(most, qb__round_up(few, stored));
-    return qb__smaller(views, fit > stored ? fit / stored * stored : fit);
 }
 
 static qb_status read_for_device(void *self, size_t view0, size_t view1, size_t row0, size_t row1,

@@ -266,6 +266,7 @@ def test_angles_of_logs(tmp_path):
     head = " TIME STAMP  IMAGE TYPE   IMAGE COUNTER   COUNTS BM3 before image   COUNTS BM3 after image"
     commas = [f"Sun Feb 10 00:22:{i:02} 2019,Projection,{i},angle: {t},counts BM3 before: 4577907,counts BM3 after: 4720271" for i, t in enumerate(turn)]
     for text in ("\n".join([head, "", *lines, ""]), "\r\n".join([head, "", *lines]), "\n".join([head.replace("   ", ","), *commas]), "\n".join(line.replace("angle: ", "Angle:") for line in lines),
+                 "\n".join(line.replace("Projection:", "/flat_samples/") for line in lines),
                  "\n".join([head, lines[0], *(lines[0].replace("Projection:  0  angle: 0.0", f"{kind}:  7") for kind in ("Radiography", "Dark Field", "Flat Field")), *lines[1:],
                             lines[0].replace("Projection", "Flat after")])):
         (tmp_path / "a_log.txt").write_text(text, newline="")

@@ -50,6 +50,14 @@ static bool is_of_a_field(const char *line) {
            (has_word(line, "radiography") || has_word(line, "flat") || has_word(line, "dark"));
 }
 
+/* Names of folders may hold these words too: they tell lines apart only where some lines are without. */
+static bool has_views(const char *text) {
+    double angle;
+    for (const char *line = text; *line; line = next_line(line))
+        if (!is_of_a_field(line) && find_number(line, "angle:", &angle)) return true;
+    return false;
+}
+
 bool qb__angle_list_is_log(const char *text) {
     enum { HEADERS = 32 };
     double angle;
@@ -62,13 +70,14 @@ qb_status qb__angle_list_log(qb__angle_list *list, const char *text) {
     size_t room = 1, number = 0, fields = 0;
     double angle, before, after;
     bool counted = true;
+    const bool apart = has_views(text);
     for (const char *line = text; *line; line = next_line(line)) room++;
     qb_status status = qb__alloc(room, sizeof *list->values, &list->values);
     if (status == QB_OK) status = qb__alloc(room, sizeof *list->counts, &list->counts);
     if (status != QB_OK) return status;
     for (const char *line = text; *line; line = next_line(line)) {
         number++;
-        if (is_of_a_field(line))
+        if (apart && is_of_a_field(line))
             fields++;
         else if (find_number(line, "angle:", &angle)) {
             counted = counted && find_number(line, "before:", &before) && find_number(line, "after:", &after);

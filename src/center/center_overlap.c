@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A view and the mirror image of the opposite view agree wherever both saw the object. If the axis is
- * off centre, they overlap only in a strip. For every candidate m = 2c the correlation over the overlap, with the mean
+/* A view and the mirror image of the opposite view agree wherever both saw the object. If the axis is off centre, they
+ * overlap only in a strip. For every candidate m = 2c the correlation over the overlap, with the mean
  * of each strip subtracted,
  *     R(m) = sum 2 cov(p_i(k), p_j(m - k)) / sum (var p_i(k) + var p_j(m - k)),
  * is summed over all pairs and rows. Unlike registration, this compares values, not edges: it needs no edges in the

@@ -271,8 +271,8 @@ qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t r
                              size_t room, qb__row_shift *found) {
     const bool parallel = beam == QB__ROW_PARALLEL;
     qb_scan stored;
-    if (qb__phase_by_cpu(
-            scan)) { /* whole images are shown better by what was measured, and filtering them takes long */
+    /* The images as they were measured: on the CPU, filtering them would take longer than the look. */
+    if (qb__phase_by_cpu(scan)) {
         qb__scan_unwarped(scan, scan->digests, &stored);
         scan = &stored;
     }

@@ -136,7 +136,7 @@ static qb_status judge_axis(qb__reconstruction *r, const qb__opposites *opposite
     qb__warn(env, "by opposite views the axis is at column %.2f%s, not at %.2f as stated: %s" QB__CODE("axis-differs"),
              qb__column_whole(r->task.info, column), how, qb__column_whole(r->task.info, stated),
              r->decision.turn.geometry && r->decision.turn.geometry->read_from ? "check the geometry file"
-             : asked.sod > 0 ? "give --center auto or --detector-offset auto, whichever was given"
+             : asked.sod > 0 ? "give --center auto, or --detector-offset auto if that option was given"
                              : "give --center auto");
 out:
     qb__free(radians);

@@ -89,7 +89,7 @@ def test_a_method_names_an_axis_that_falls_elsewhere(tmp_path, verb):
     scan = scan_of(tmp_path / "s.h5", 4, "--photons", "20000", detector="64,8", views=90)
     line, = axis_said(verb[0], scan, *verb[1:], *CIRCLE, "-o", tmp_path / "v.npy")
     column = float(line.split("at column ")[1].split()[0])
-    assert column == pytest.approx(35.5, abs=0.2) and "not at 31.50 as stated: give --center auto or --detector-offset auto" in line
+    assert column == pytest.approx(35.5, abs=0.2) and "not at 31.50 as stated: give --center auto, or --detector-offset auto" in line
     for offset in "-2.4,0", "-4px,0px", "auto":
         assert not axis_said(verb[0], scan, *verb[1:], *CIRCLE, f"--detector-offset={offset}", "-o", tmp_path / "v.npy")
 

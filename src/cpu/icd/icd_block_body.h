@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Up to four neighbouring voxels at a time. Their footprints overlap, so the errors of a view are loaded and stored
- * once for all of them: a voxel alone waits for the traffic between caches. What a voxel's step does to the sums of
- * the next ones is subtracted by the products of their columns, so that the steps are those of one voxel after
- * another. */
+ * once for all of them. What a voxel's step does to the sums of the next ones is subtracted by the products of their
+ * columns, so that the steps are those of one voxel after another. */
 
 enum { TOGETHER = 4, PAIRS = TOGETHER * (TOGETHER - 1) / 2 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -83,11 +84,9 @@ static qb_status type_of(const char *path, const char *name, qb__zarr_array *a) 
 }
 
 static bool fits_type(double value, qb_dtype dtype) {
-    const int bits = 8 * (int)qb_dtype_size(dtype);
+    const double most = qb__dtype_most(dtype);
     const bool is_signed = dtype == QB_I8 || dtype == QB_I16 || dtype == QB_I32;
-    if (qb_dtype_is_float(dtype)) return true;
-    return value == floor(value) && value >= (is_signed ? -ldexp(1, bits - 1) : 0) &&
-           value < ldexp(1, is_signed ? bits - 1 : bits);
+    return isinf(most) || (value == floor(value) && value >= (is_signed ? -most - 1 : 0) && value <= most);
 }
 
 /* Words for floats; version 3 may also state their bits, as 0x7fc00000. */

@@ -66,7 +66,8 @@ typedef struct qb_scan_options {
     bool keep_all_fields;      /* keep all flats and darks; QB_AVERAGE_ROBUST is then the plain mean */
     qb_numbers pixels;         /* mm along columns and rows, U,V, or one number for both; instead of pixel_size */
     bool read_unsigned;        /* read integers as unsigned, even if the file says that they are signed */
-    /* image [row][column] of a file or FILE.h5:/PATH; pixels that are not 0 count as not measured; NULL = none */
+    /* image [row][column] of a file or FILE.h5:/PATH; pixels that are not 0 count as not measured, as those of
+     * the mask in the scan's own files; "none": all are measured; NULL = only the scan's own */
     const char *mask;
     qb_flat_fields flat_fields; /* the flat of each view: the mean, or interpolated in time */
     const char *flats_at; /* the views before which each series of flats was taken, "0,900"; NULL = from the scan */
@@ -147,7 +148,8 @@ typedef struct qb_scan_info {
     double sod, sdd; /* mm from the source to the axis and to the detector, as the file states them; 0: not stated */
     double energy;   /* keV of the beam, as the file states it; 0: not stated */
     double distance; /* mm from the object to the detector, as the file states it; 0: not stated */
-    size_t masked, stuck; /* pixels that count as not measured: marked in options->mask; with one value in all views */
+    size_t masked,
+        stuck; /* pixels not measured: marked by options->mask or the scan's files; of one value in all views */
     /* degrees by which the detector of a cone beam is rotated in its plane, as the file states it and as in
      * qb_geometry_options.tilt; 0: not stated */
     double detector_tilt;

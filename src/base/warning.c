@@ -223,8 +223,9 @@ static const struct {
                            "share that is named. The image is between its start and its end: often streaks or shading "
                            "are left. Give more --equits, or --coarse 2, which settles large structures first."},
     {"metadata-unusable",
-     "The file states a number or flag that cannot be used: NaN, negative, of an unknown unit, or not one for each "
-     "frame. It is left out, as if not stated. Mend the file, or give the option of the same name."},
+     "The file states a number, flag or mask that cannot be used: NaN, negative, of an unknown unit or another size, "
+     "or "
+     "not one for each frame. It is left out, as if not stated. Mend the file, or give the option of the same name."},
     {"monitor-unusable", "The beam's intensity of each frame, in control/data of an NXtomo or as counts in a log, has "
                          "numbers that are zero, "
                          "negative or missing, so it is not used. --air scales each view by its open beam instead."},

@@ -99,7 +99,7 @@ def test_info_counts_and_draws_it(tmp_path):
     wrong = mask_of(tmp_path / "mask.npy")
     how = ["--mask", tmp_path / "mask.npy"]
     said = qb("info", scan, *how, "--mask-out", tmp_path / "m.png").stdout
-    assert "not measured  13 of 256 pixels: 11 by --mask, 1 stuck at one value, 1 dead in the flats" in said
+    assert "not measured  13 of 256 pixels: 11 masked, 1 stuck at one value, 1 dead in the flats" in said
     grey = np.asarray(Image.open(tmp_path / "m.png"))
     assert grey.shape == (ROWS, N) and np.array_equal(grey > 0, wrong | (grey > 100)) and (grey > 100).sum() == 2
     report = qb_json("info", scan, *how, "--mask-out", tmp_path / "m.npy")
@@ -126,3 +126,60 @@ def test_masks_that_cannot_be(tmp_path):
     fails(3, "info", lines, "--mask", tmp_path / "m.npy", says=["no number for what was not measured"])
     fails(2, "info", scan, "--mask-out", scan, says=["overwrite"])
     fails(2, "info", "-g", "parallel", "--mask-out", tmp_path / "x.png", says=["--mask-out is about a scan"])
+
+
+def with_pixel_mask(path, mask, at="/entry/instrument/detector/pixel_mask", **how):
+    """Noisy counts of an NXtomo, with what the detector says of its pixels."""
+    rng = np.random.default_rng(3)
+    frames = np.concatenate([np.full((2, ROWS, N), DARK), np.full((2, ROWS, N), 20000), rng.poisson(20000, (VIEWS, ROWS, N))]).astype("u2")
+    with h5py.File(path, "w") as file:
+        file["/entry/definition"] = "NXtomo"
+        file["/entry/instrument/detector/data"] = frames
+        file["/entry/instrument/detector/image_key"] = np.r_[[2] * 2, [1] * 2, [0] * VIEWS]
+        file["/entry/sample/rotation_angle"] = np.r_[[0.0] * 4, ANGLES]
+        file[at] = mask
+        for name, value in how.items():
+            file[f"/entry/instrument/detector/{name}"] = value
+    return path
+
+
+def not_measured(scan, tmp_path, *options):
+    told = qb("info", scan, "--mask-out", tmp_path / "m.npy", *options)
+    return np.load(tmp_path / "m.npy").reshape(ROWS, N) == 1, told.stderr + told.stdout
+
+
+def test_pixel_mask_of_nexus(tmp_path):
+    """Any bit but the last, of a pixel between two chips; also mirrored, for each view, and cropped."""
+    mask = np.zeros((ROWS, N), "u4")
+    mask[0, 3], mask[1, 60], mask[2, 7], mask[3, 9] = 1, 16, 1 << 31, (1 << 31) + 2
+    wrong = (mask & 0x7FFFFFFF) != 0
+    scan = with_pixel_mask(tmp_path / "s.nxs", mask)
+    found, said = not_measured(scan, tmp_path)
+    assert (found == wrong).all() and "/entry/instrument/detector/pixel_mask: 3 of 256 pixels count as not measured" in said and "3 of 256 pixels: 3 masked" in said
+    assert not not_measured(scan, tmp_path, "--mask", "none")[0].any()
+    other = mask_of(tmp_path / "other.npy")
+    assert (not_measured(scan, tmp_path, "--mask", tmp_path / "other.npy")[0] == (wrong | other)).all()
+    assert (not_measured(with_pixel_mask(tmp_path / "f.nxs", mask, x_flipped=True, y_flipped=False), tmp_path)[0] == wrong[:, ::-1]).all()
+    views = np.zeros((VIEWS, ROWS, N), "u1")
+    views[5, 1, 2], views[7, 3, 4] = 1, 2
+    assert (not_measured(with_pixel_mask(tmp_path / "v.nxs", views), tmp_path)[0] == views.any(axis=0)).all()
+    qb("info", scan, "--crop", "2:32,0:2", "--mask-out", tmp_path / "c.npy")
+    assert (np.load(tmp_path / "c.npy").reshape(2, 30) == wrong[:2, 2:32]).all()
+
+
+def test_pixel_masks_elsewhere(tmp_path):
+    """Beside plain arrays, which it is not one of; of the nearest detector; and masks that cannot be used."""
+    mask = np.zeros((ROWS, N), "u4")
+    mask[1, 5] = 1
+    with h5py.File(tmp_path / "p.h5", "w") as file:
+        file["/entry/data/data"] = np.random.default_rng(1).poisson(2000, (VIEWS, ROWS, N)).astype("u2")
+        file["/entry/instrument/detector/detectorSpecific/pixel_mask"] = mask
+    assert (not_measured(tmp_path / "p.h5", tmp_path, "--angles", "0:180")[0] == (mask > 0)).all()
+    assert (not_measured(with_pixel_mask(tmp_path / "o.h5", mask), tmp_path, "--mask", f"{tmp_path}/p.h5:/entry/instrument/detector/detectorSpecific/pixel_mask")[0] == (mask > 0)).all()
+    scan = with_pixel_mask(tmp_path / "n.nxs", mask)
+    with h5py.File(scan, "a") as file:
+        file["/entry/other/pixel_mask"] = np.ones((ROWS, N), "u4")
+    assert (not_measured(scan, tmp_path)[0] == (mask > 0)).all()
+    for bad, words in ((np.zeros((ROWS, N - 1), "u4"), "a mask of 4 x 63 pixels, the detector has 4 x 64: it is not used"), (np.full((ROWS, N), b"x"), "cannot be used")):
+        assert words in not_measured(with_pixel_mask(tmp_path / "w.nxs", bad), tmp_path)[1]
+    fails(3, "info", with_pixel_mask(tmp_path / "a.nxs", mask + 1), says=["all 256 pixels are masked", "--mask none"])

@@ -88,12 +88,12 @@ def nsi(lean=1.5, **changes):
     source = source * [0, 0, 1]
     first = middle - (COLUMNS - 1) / 2 * PITCH * np.array([1, 0, 0]) - (ROWS - 1) / 2 * PITCH * np.array([0, -1, 0])
     values = {"number": VIEWS, "angleStep": 3, "pitch": f"{PITCH} {PITCH}", "width pixels": ROWS, "height pixels": COLUMNS, "rotate": 90, "flipH": "True",
-              "flipV": "False", "clockwise": "False", "source": source, "reference": first + [0.5, 0.5, 0], "normal": "0 0 -1", "horizontal": "1 0 0", "axis": -down, **changes}
+              "flipV": "False", "clockwise": "False", "source": source, "reference": first + [0.5, 0.5, 0], "normal": "0 0 -1", "horizontal": "1 0 0", "axis": -down, "crop": None, **changes}
 
     def tags(*names):
         return "".join(f"    <{name}>{' '.join(map(str, values[name])) if isinstance(values[name], np.ndarray) else values[name]}\n" for name in names if values[name] is not None)
     text = ("<NSI Reconstruction Project>\n  <CT Project Configuration>\n  <Detector>\n" + tags("width pixels", "height pixels") + "  </Detector>\n  </CT Project Configuration>\n  <Object Radiograph>\n"
-            + tags("number", "angleStep", "pitch") + "  </Object Radiograph>\n  <Correction>\n" + tags("rotate", "flipH", "flipV") + "  </Correction>\n  <Result>\n"
+            + tags("number", "angleStep", "pitch") + "  </Object Radiograph>\n  <Correction>\n" + tags("rotate", "flipH", "flipV") + "  </Correction>\n  <Radiograph>\n" + tags("crop") + "  </Radiograph>\n  <Result>\n"
             + tags("source", "reference", "normal", "horizontal", "axis") + "  </Result>\n  <Processed>\n" + tags("clockwise") + "  </Processed>\n</NSI Reconstruction Project>\n")
     return text, {"Geometry Report.rtf": f"{{\\rtf1 Image center\\tab ({first[0]:.9f}, {first[1]:.9f}) [mm]  / (0, 0) [in]\\par}}"}
 
@@ -484,6 +484,64 @@ def test_several_turns(tmp_path):
     text, others = nsi(angleStep=6)
     (tmp_path / "bar.nsipro").write_text(text)
     assert "2 turns, which may be a helix" in " ".join(qb_json("info", "bar.nsipro", cwd=tmp_path)["problems"])
+
+
+def put_nsi(folder, **changes):
+    text, others = nsi(**changes)
+    (folder / "bar.nsipro").write_text(text)
+    (folder / "Geometry Report.rtf").write_text(others["Geometry Report.rtf"])
+
+
+def defects(*pixels):
+    return "<Defect Pixels>\n <Defective Pixels>\n" + "".join(f"  <Defect>{pixel}\n" for pixel in pixels) + " </Defective Pixels>\n"
+
+
+def test_defects_of_nsi(tmp_path):
+    """Pixels that say anything, listed by column and row of the stored image, which is turned and mirrored."""
+    wrong = np.zeros((ROWS, COLUMNS), bool)
+    wrong[[10, 10, 33, 33, 50], [20, 21, 40, 60, 90]] = True
+    dice = np.random.default_rng(2)
+
+    def put(path, image):
+        put_stored(path, np.where(wrong, dice.uniform(9000, 60000, image.shape), image))
+    put_images(tmp_path, "Radiographs-bar/bar_", 60000, *SCANNERS["nsi"][4], put=put)
+    put_nsi(tmp_path)
+    qb("fdk", "bar.nsipro", "--like", "truth.npy", "-o", "bad.npy", cwd=tmp_path)
+    stored = np.rot90(wrong)[:, ::-1]
+    (tmp_path / "Corrections" / "bar.defect").write_text(defects(*(f"{c} {r}" for r, c in zip(*np.nonzero(stored)))))
+    told = qb("info", "bar.nsipro", "--mask-out", "m.npy", cwd=tmp_path)
+    assert "Corrections/bar.defect: 5 of 6144 pixels count as not measured" in told.stderr and "5 of 6144 pixels: 5 masked" in told.stdout
+    assert (np.load(tmp_path / "m.npy").reshape(ROWS, COLUMNS) == wrong).all()
+    qb("fdk", "bar.nsipro", "--like", "truth.npy", "-o", "v.npy", cwd=tmp_path)
+    qb("fdk", "t.npy", "--quantity", "transmission", "--sod", SOD, "--sdd", SDD, "--pixel-size", PITCH, "--angles", "0:-360", *SCANNERS["nsi"][4], "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
+    bad, v, w = (np.load(tmp_path / f"{name}.npy").astype(float) for name in ("bad", "v", "w"))
+    assert np.linalg.norm(v - w) < 0.02 * np.linalg.norm(w) < 0.1 * np.linalg.norm(bad - w) * 10
+    assert qb_json("info", "bar.nsipro", "--mask", "none", cwd=tmp_path)["not_measured"]["masked"] == 0
+    for text, words in [(defects("64 3"), "lists '64 3', which is no column and row of images of 64 x 96"), (defects("a b"), "lists 'a b'"), (defects("1 2")[:-30], "was it cut off?")]:
+        (tmp_path / "Corrections" / "bar.defect").write_text(text)
+        assert [p for p in qb_json("info", "bar.nsipro", cwd=tmp_path)["problems"] if words in p and "[metadata-unusable]" in p]
+    (tmp_path / "Corrections" / "old.defect").write_text(text)
+    assert [p for p in qb_json("info", "bar.nsipro", cwd=tmp_path)["problems"] if "2 lists of defective pixels" in p]
+
+
+def test_crop_of_nsi(tmp_path):
+    """Images that the settings crop, and images that are cropped already; four numbers that differ are not guessed."""
+    put_images(tmp_path, "Radiographs-bar/bar_", 60000, *SCANNERS["nsi"][4], put=put_stored)
+    put_nsi(tmp_path, crop="4 4 4 0")
+    told = qb_json("info", "bar.nsipro", cwd=tmp_path)
+    assert "nothing is cropped" in " ".join(told["problems"]) and told["columns"] == COLUMNS
+    put_nsi(tmp_path, crop="4 4 4 4")
+    qb("fdk", "t.npy", "--quantity", "transmission", "--sod", SOD, "--sdd", SDD, "--pixel-size", PITCH, "--angles", "0:-360", *SCANNERS["nsi"][4], "--crop", "4:92,4:60", "--like", "truth.npy", "-o", "w.npy", cwd=tmp_path)
+    w = np.load(tmp_path / "w.npy")
+    for cut in 0, 4:
+        for image in (list((tmp_path / "Radiographs-bar").iterdir()) + list((tmp_path / "Corrections").iterdir())) * (cut > 0):
+            put_tiff(image, np.frombuffer(image.read_bytes()[8:8 + 2 * ROWS * COLUMNS], "<u2").reshape(COLUMNS, ROWS)[cut:-cut, cut:-cut])
+        told = qb("fdk", "bar.nsipro", "--like", "truth.npy", "-o", "v.npy", cwd=tmp_path).stderr
+        assert "<crop> leaves columns 4:92 and rows 4:60" in told
+        assert np.linalg.norm(np.load(tmp_path / "v.npy") - w) < 2e-3 * np.linalg.norm(w)
+    for text, words in (("1 2 3", "which should be four numbers"), ("40 40 40 40", "<crop> of <Radiograph> is '40 40 40 40', of images of 64 x 96")):
+        put_nsi(tmp_path, crop=text)
+        assert words in qb("info", "bar.nsipro", code=3, cwd=tmp_path).stderr
 
 
 def test_open_beam_that_is_cut_off(tmp_path):

@@ -8,7 +8,7 @@
 
 static const struct {
     const char *key, *words;
-} kinds[] = {[QB_PIXEL_MASKED] = {"masked", "by --mask"},
+} kinds[] = {[QB_PIXEL_MASKED] = {"masked", "masked"},
              [QB_PIXEL_STUCK] = {"stuck", "stuck at one value"},
              [QB_PIXEL_DEAD] = {"dead", "dead in the flats"}};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
@@ -44,7 +44,7 @@ static qb_status write_image(const char *path, const qb_scan_info *info, const u
     return status;
 }
 
-/* Writes a sentence such as "12 of 4096 pixels: 10 by --mask, 2 dead in the flats". */
+/* Writes a sentence such as "12 of 4096 pixels: 10 masked, 2 dead in the flats". */
 static void describe(const size_t *count, size_t pixels, char *words, size_t size) {
     size_t used = 0, all = 0;
     for (int k = 1; k < KINDS; k++) all += count[k];

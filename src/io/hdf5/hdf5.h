@@ -99,7 +99,8 @@ typedef struct qb__h5_map {
     qb__notes entries;   /* groups with definition NXtomo */
     qb__notes keys;      /* image_key and image_key_control datasets */
     qb__notes angles;    /* 1-D datasets that are rotation angles by name or attribute */
-    qb__notes arrays;    /* 2-D and 3-D datasets */
+    qb__notes arrays;    /* 2-D and 3-D datasets, without the next ones */
+    qb__notes masks;     /* those that are called pixel_mask */
     qb__notes exchanges; /* groups /exchange* with data */
     size_t links, dangling;
     size_t deeper; /* groups below QB__H5_LEVELS that were not visited */
@@ -117,6 +118,11 @@ void qb__h5_map_release(qb__h5_map *map);
  * without the lock, before any of the following. */
 qb_status qb__h5_prove(const char *path, const char *dataset);
 enum { QB__TRIAL_NO_MEMORY = 9 }; /* exit code of such a process if the memory that it was allowed was not enough */
+
+/* Reads the pixel_mask that is nearest to `data` in the tree into parts->mask, unless one was read before. One that cannot
+ * be used is noted. */
+qb_status qb__h5_mask(hid_t file, const char *name, const char *data, const qb__h5_map *map, qb__scan_parts *parts);
+qb_status qb__mask_mirror(qb__detector_mask *mask, bool columns, bool rows);
 
 /* Open the scan in a file, or in the dataset or group of the options; without the lock. */
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);

@@ -66,7 +66,7 @@ static qb_status mirror_all(qb__scan_parts *parts, bool columns, bool rows) {
     qb_status status = QB_OK;
     for (int i = 0; i < 3 && status == QB_OK; i++)
         if (all[i]->source) status = qb__source_mirror(&all[i]->source, columns, rows);
-    return status;
+    return status == QB_OK ? qb__mask_mirror(&parts->mask, columns, rows) : status;
 }
 
 /* Rotations of the detector by half a turn, which programs define differently. */

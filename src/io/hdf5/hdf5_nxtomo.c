@@ -237,7 +237,8 @@ qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, con
 
 /* NXtomo before its version 2, and NXtomophase: flats, darks and views are arrays of detectors of their own. QB_NOT_FOUND:
  * the entry is of another form. */
-static qb_status scan_of_detectors(hid_t file, const char *name, const char *entry, qb__scan_parts *parts) {
+static qb_status scan_of_detectors(hid_t file, const char *name, const char *entry, const qb__h5_map *map,
+                                   qb__scan_parts *parts) {
     static const char *const groups[] = {"sample", "bright_field", "dark_field"};
     qb__frames *const all[] = {&parts->data, &parts->flats, &parts->darks};
     char path[700], group[690];
@@ -255,7 +256,8 @@ static qb_status scan_of_detectors(hid_t file, const char *name, const char *ent
     if (qb__h5_exists(file, path) && qb__h5_angles(file, name, path, parts) != QB_OK)
         qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
     snprintf(group, sizeof group, "%.600s/instrument/sample", entry);
-    return qb__nxtomo_detector(file, name, entry, group, parts);
+    status = qb__h5_mask(file, name, group, map, parts);
+    return status == QB_OK ? qb__nxtomo_detector(file, name, entry, group, parts) : status;
 }
 
 qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const qb__h5_map *map,
@@ -263,11 +265,12 @@ qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const
     place at;
     qb_status status = open_kinds(file, name, below, map, true, &at, parts);
     if (status == QB_NOT_FOUND && map->entries.count == 1)
-        return scan_of_detectors(file, name, map->entries.text[0], parts);
+        return scan_of_detectors(file, name, map->entries.text[0], map, parts);
     if (status != QB_OK) return status;
     parts->format = *at.entry ? "NXtomo HDF5" : "NeXus HDF5 with image_key";
     read_angles(file, name, &at, map, parts);
-    status = qb__nxtomo_detector(file, name, at.entry, at.group, parts);
+    status = qb__h5_mask(file, name, at.key, map, parts);
+    if (status == QB_OK) status = qb__nxtomo_detector(file, name, at.entry, at.group, parts);
     if (status == QB_OK) qb__nxtomo_sample(file, name, at.entry, at.keys, parts);
     return status;
 }

@@ -72,14 +72,14 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
                              qb__scan_parts *parts) {
     char chosen[600];
     if (!path && map->arrays.count > 1 && qb__h5_default(file, chosen, sizeof chosen)) path = chosen;
-    if (!path && map->arrays.count != 1) {
+    const qb__notes *arrays = map->arrays.count ? &map->arrays : &map->masks;
+    if (!path && arrays->count != 1) {
         char names[400] = "";
-        append_names(names, sizeof names, &map->arrays);
-        if (map->arrays.count == 0) return qb__fail(QB_BAD_INPUT, "%s holds no array of two or three dimensions", name);
-        return qb__fail(QB_BAD_INPUT, "%s holds %zu arrays: choose one by --dataset:%s", name, map->arrays.count,
-                        names);
+        append_names(names, sizeof names, arrays);
+        if (arrays->count == 0) return qb__fail(QB_BAD_INPUT, "%s holds no array of two or three dimensions", name);
+        return qb__fail(QB_BAD_INPUT, "%s holds %zu arrays: choose one by --dataset:%s", name, arrays->count, names);
     }
-    if (!path) path = map->arrays.text[0];
+    if (!path) path = arrays->text[0];
     qb_status status = qb__h5_source(file, name, path, &parts->data.source);
     if (status != QB_OK) return status;
     parts->format = "HDF5";
@@ -210,6 +210,7 @@ qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__sc
     if (status != QB_OK) goto leave;
     QB__TRY(qb__h5_walk(file, path, &map));
     QB__TRY(find_scan(file, path, options, &map, parts));
+    QB__TRY(qb__h5_mask(file, path, options && options->dataset ? options->dataset : "", &map, parts));
     if (qb__h5_being_written(file) && !has_all_views(file, &map))
         qb__note(&parts->notes,
                  "the file is being written: views that come later are not read" QB__CODE("being-written"));

@@ -61,11 +61,11 @@ static void look_at_dataset(hid_t group, const char *child, const char *path, qb
     const bool key = ends_with(path, "image_key") || ends_with(path, "image_key_control");
     const bool list =
         rank == 1 || (qb__h5_is_list(shape) && (key || ends_with(path, "rotation_angle") || ends_with(path, "theta")));
-    if (!list) {
+    if (!list && ends_with(path, "pixel_mask")) {
+        qb__note(&map->masks, "%s", path);
+    } else if (!list) {
         if (rank >= 2 && !is_matlab_part(group, child, path, shape)) qb__note(&map->arrays, "%s", path);
-        return;
-    }
-    if (key)
+    } else if (key)
         qb__note(&map->keys, "%s", path);
     else if (says_rotation(group, child, path))
         qb__note(&map->angles, "%s", path);
@@ -176,7 +176,8 @@ qb_status qb__h5_walk(hid_t file, const char *name, qb__h5_map *map) {
     if (root >= 0) H5Gclose(root);
     qb__free(w.seen);
     if (w.status != QB_OK) return w.status;
-    if (map->arrays.lost || map->keys.lost || map->entries.lost || map->exchanges.lost || map->angles.lost)
+    if (map->arrays.lost || map->keys.lost || map->entries.lost || map->exchanges.lost || map->angles.lost ||
+        map->masks.lost)
         return qb__fail(QB_NO_MEMORY, "%s: no memory for the names in it", name);
     return QB_OK;
 }
@@ -186,6 +187,7 @@ void qb__h5_map_release(qb__h5_map *map) {
     qb__notes_release(&map->keys);
     qb__notes_release(&map->angles);
     qb__notes_release(&map->arrays);
+    qb__notes_release(&map->masks);
     qb__notes_release(&map->exchanges);
 }
 #else

@@ -161,6 +161,7 @@ void qb__scan_parts_release(qb__scan_parts *parts) {
     qb__frames_release(&parts->data);
     qb__frames_release(&parts->flats);
     qb__frames_release(&parts->darks);
+    qb__free(parts->mask.marks);
     qb__free(parts->angles);
     qb__free(parts->intensity);
     qb__free(parts->flat_intensity);

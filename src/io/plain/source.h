@@ -165,10 +165,18 @@ typedef struct qb__motion {
     char from[160], unit[32];
 } qb__motion;
 
+/* Pixels of the detector that the file says are not measured, in the images as they are read. */
+typedef struct qb__detector_mask {
+    unsigned char *marks; /* [rows][columns] enum qb_pixel; NULL: none stated */
+    size_t rows, columns;
+    char from[160];
+} qb__detector_mask;
+
 /* What a reader knows about a scan. The struct owns everything in it. */
 typedef struct qb__scan_parts {
     const char *format; /* NULL = that of data.source */
     qb__frames data, flats, darks;
+    qb__detector_mask mask;
     double *angles;       /* [angle_count] radians or NULL */
     double angle_unit;    /* radians of one number of the file, as used for `angles`; 0: the format fixes the unit */
     char unit_wrong[256]; /* why the angles cannot be used unless the unit is given; "" */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/formats.h"
 #include "io/scan/scan.h"
 #include "quickbeam/io.h"
@@ -43,43 +44,106 @@ out:
     return status;
 }
 
-static qb_status read_mask(qb_scan *scan, qb__source *source, unsigned char **mask) {
+/* The detector that a mask must have: that of the images as they are stored. */
+static void detector_of(const qb_scan *scan, size_t *rows, size_t *columns) {
     const qb__image *image = &scan->image;
-    const size_t pixels = scan->info.rows * scan->info.columns,
-                 rows = image->bin_v ? image->stored_rows : scan->info.rows,
-                 columns = image->bin_u ? image->stored_columns : scan->info.columns;
+    *rows = image->bin_v ? image->stored_rows : scan->info.rows;
+    *columns = image->bin_u ? image->stored_columns : scan->info.columns;
+}
+
+/* Adds the marks of stored pixels to the mask. Returns the number of marked pixels of the images as they are read. */
+static qb_status add_marks(const qb_scan *scan, const unsigned char *marks, unsigned char **mask, size_t *count) {
+    const size_t pixels = scan->info.rows * scan->info.columns;
+    unsigned char *changed = NULL;
+    qb_status status;
+    if (!*mask) QB__TRY(qb__alloc(pixels, 1, mask));
+    if (scan->image.bin_u) {
+        QB__TRY(qb__alloc(pixels, 1, &changed));
+        qb__image_mask(&scan->image, marks, changed);
+        marks = changed;
+    }
+    *count = 0;
+    for (size_t i = 0; i < pixels; i++) {
+        *count += marks[i] != QB_PIXEL_MEASURED;
+        if (marks[i]) (*mask)[i] = marks[i];
+    }
+out:
+    qb__free(changed);
+    return status;
+}
+
+static qb_status read_mask(const qb_scan *scan, qb__source *source, unsigned char **mask, size_t *count) {
+    size_t rows, columns;
     unsigned char *marks = NULL;
     qb_status status;
+    detector_of(scan, &rows, &columns);
     QB__TRY(check_shape(rows, columns, source));
-    QB__TRY(qb__alloc(pixels, 1, mask));
-    if (image->bin_u) QB__TRY(qb__alloc(rows * columns, 1, &marks));
-    QB__TRY(read_marks(source, marks ? marks : *mask));
-    if (marks) qb__image_mask(image, marks, *mask);
-    for (size_t i = 0; i < pixels; i++) scan->info.masked += (*mask)[i] == QB_PIXEL_MASKED;
-    if (scan->info.masked == pixels)
-        status = qb__fail(QB_BAD_INPUT, "all %zu pixels are masked: 0 means measured", pixels);
+    QB__TRY(qb__alloc(rows * columns, 1, &marks));
+    QB__TRY(read_marks(source, marks));
+    status = add_marks(scan, marks, mask, count);
 out:
     qb__free(marks);
     return status;
 }
 
-qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env, unsigned char **mask) {
+static qb_status load_given(const qb_scan *scan, const char *given, const qb_env *env, unsigned char **mask) {
     qb__source *source = NULL;
-    if (!options->mask) return QB_OK;
+    size_t count = 0;
     if (!qb__scan_can_blank(scan))
         return qb__fail(QB_UNSUPPORTED, "--mask: integers that are %s have no number for what was not measured",
                         qb_quantity_name(scan->info.quantity));
-    char *file = qb__strdup(options->mask);
+    char *file = qb__strdup(given);
     qb_status status = file ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for its name");
     const char *dataset = file ? qb__split_dataset(file) : NULL;
     if (status == QB_OK) status = qb__source_open(file, dataset, &source);
-    if (status == QB_OK) status = read_mask(scan, source, mask);
+    if (status == QB_OK) status = read_mask(scan, source, mask, &count);
     qb__source_close(source);
     qb__free(file);
-    if (status != QB_OK) return qb__fail_in(status, "--mask %s", options->mask);
-    qb__info(env, "--mask: %zu of %zu pixels count as not measured", scan->info.masked,
-             scan->info.rows * scan->info.columns);
+    if (status != QB_OK) return qb__fail_in(status, "--mask %s", given);
+    qb__info(env, "--mask: %zu of %zu pixels count as not measured", count, scan->info.rows * scan->info.columns);
     return QB_OK;
+}
+
+/* ---- the mask in the scan's own files ---- */
+
+static qb_status take_own(qb_scan *scan, const qb_env *env, unsigned char **mask) {
+    const qb__detector_mask *own = &scan->parts.mask;
+    size_t rows, columns, count;
+    detector_of(scan, &rows, &columns);
+    if (own->rows != rows || own->columns != columns) {
+        qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS,
+                    "%s is a mask of %zu x %zu pixels, the detector has %zu x %zu: it is not used; give "
+                    "--mask" QB__CODE("metadata-unusable"),
+                    own->from, own->rows, own->columns, rows, columns);
+        return QB_OK;
+    }
+    if (!qb__scan_can_blank(scan)) {
+        qb__note_of(&scan->parts.notes, QB_PROBLEM_PIXELS,
+                    "%s is a mask, which is not used: integers that are %s have no number for what was not "
+                    "measured" QB__CODE("metadata-unusable"),
+                    own->from, qb_quantity_name(scan->info.quantity));
+        return QB_OK;
+    }
+    const qb_status status = add_marks(scan, own->marks, mask, &count);
+    if (status == QB_OK)
+        qb__info(env, "%s: %zu of %zu pixels count as not measured (--mask none: all are measured)", own->from, count,
+                 scan->info.rows * scan->info.columns);
+    return status;
+}
+
+qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env, unsigned char **mask) {
+    const size_t pixels = scan->info.rows * scan->info.columns;
+    const bool none = options->mask && strcmp(options->mask, "none") == 0;
+    qb_status status = QB_OK;
+    if (options->mask && !none) QB__TRY(load_given(scan, options->mask, env, mask));
+    if (scan->parts.mask.marks && !none) QB__TRY(take_own(scan, env, mask));
+    for (size_t i = 0; *mask && i < pixels; i++) scan->info.masked += (*mask)[i] == QB_PIXEL_MASKED;
+    if (scan->info.masked == pixels)
+        status = qb__fail(QB_BAD_INPUT, "%s: all %zu pixels are masked: 0 means measured%s",
+                          options->mask ? options->mask : scan->parts.mask.from, pixels,
+                          options->mask ? "" : "; --mask none takes all as measured");
+out:
+    return status;
 }
 
 /* ---- results ---- */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Scans of North Star Imaging (efX): NAME.nsipro, a text of <TAG>value with few end tags. The views are TIFF files in a
- * folder Radiographs... next to it; flats and darks are gain0.tif and offset.tif in a folder below that folder.
+ * folder Radiographs... next to it; flats and darks are gain0.tif and offset.tif in a folder below that folder, where
+ * NAME.defect may list defective pixels.
  *
  * Vectors start at the axis, in mm: `source`, `reference` (the first pixel), `normal` from the source to the detector,
  * `horizontal` along the detector rows to the right, `axis`. "Geometry Report.rtf" states the first pixel more exactly.
  * The settings tell whether the object turns clockwise, seen from above; in this program's frame the angles grow if it
  * does. */
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/memory.h"
@@ -20,6 +19,7 @@
 #include "base/warning.h"
 #include "io/publish/paths.h"
 #include "io/scan/image.h"
+#include "io/vendor/nsi_files.h"
 #include "io/vendor/vendor.h"
 
 typedef struct nsi {
@@ -28,6 +28,8 @@ typedef struct nsi {
     double source[3], first[3], normal[3], across[3], axis[3], pitch[2];
     double columns, rows, views, step, rotate;
     bool clockwise, flip_u, flip_v;
+    size_t crop; /* pixels that are left out at each side of the images */
+    bool crop_unclear;
 } nsi;
 
 /* ---- the settings ---- */
@@ -49,7 +51,7 @@ static void text_of(const nsi *n, const char *section, const char *tag, char *va
     snprintf(value, size, "%.*s", (int)(length < size ? length : size - 1), at);
 }
 
-/* Reads `count` numbers, at most three. */
+/* Reads `count` numbers, at most four. */
 static qb_status numbers(const nsi *n, const char *section, const char *tag, size_t count, double *out) {
     char words[200];
     text_of(n, section, tag, words, sizeof words);
@@ -65,7 +67,8 @@ static qb_status numbers(const nsi *n, const char *section, const char *tag, siz
                             words,
                             count == 1   ? "a number"
                             : count == 2 ? "two numbers"
-                                         : "three numbers");
+                            : count == 3 ? "three numbers"
+                                         : "four numbers");
     }
     return QB_OK;
 }
@@ -90,6 +93,24 @@ static qb_status read_step(nsi *n) {
     return status;
 }
 
+/* Four numbers of pixels, one for each side. Which is which is not known, so they are used only if they are the same. */
+static qb_status read_crop(nsi *n) {
+    char words[64];
+    double sides[4];
+    text_of(n, "Radiograph", "crop", words, sizeof words);
+    if (!*words) return QB_OK;
+    const qb_status status = numbers(n, "Radiograph", "crop", 4, sides);
+    if (status != QB_OK) return status;
+    for (int i = 0; i < 4; i++) {
+        if (sides[i] != sides[0]) n->crop_unclear = true;
+        if (!(sides[i] >= 0) || sides[i] != floor(sides[i]) || 2 * sides[i] >= fmin(n->rows, n->columns))
+            return qb__fail(QB_BAD_INPUT, "%s: <crop> of <Radiograph> is '%s', of images of %g x %g pixels", n->path,
+                            words, n->columns, n->rows);
+    }
+    if (!n->crop_unclear) n->crop = (size_t)sides[0];
+    return QB_OK;
+}
+
 static qb_status read_settings(nsi *n) {
     qb_status status;
     QB__TRY(numbers(n, "Result", "source", 3, n->source));
@@ -111,6 +132,8 @@ static qb_status read_settings(nsi *n) {
         status = qb__fail(QB_BAD_INPUT,
                           "%s states %g views of %g x %g pixels of %g x %g mm, turned by %g degrees, in steps of %g",
                           n->path, n->views, n->columns, n->rows, n->pitch[0], n->pitch[1], n->rotate, n->step);
+    else
+        status = read_crop(n);
 out:
     return status;
 }
@@ -169,67 +192,46 @@ static qb_status place(nsi *n, qb__vendor *v) {
 
 /* ---- files next to the settings ---- */
 
-/* The only entry of a folder whose name begins with `begin` and ends with `end`; "" if there is none. */
+/* The only entry of the folder with such a name; "" if there is none. */
 static qb_status find_entry(const char *folder, const char *begin, const char *end, char *found, size_t size) {
-    qb_status status = QB_OK;
-    DIR *open = opendir(folder);
-    *found = 0;
-    for (struct dirent *entry; open && status == QB_OK && (entry = readdir(open));) {
-        const size_t have = strlen(entry->d_name), n = strlen(begin), m = strlen(end);
-        if (have < n + m || strncasecmp(entry->d_name, begin, n) != 0 || strcasecmp(entry->d_name + have - m, end) != 0)
-            continue;
-        if (*found)
-            status =
-                qb__fail(QB_BAD_INPUT, "%s holds several %s...%s: keep only the one of this scan", folder, begin, end);
-        if ((size_t)snprintf(found, size, "%s/%s", folder, entry->d_name) >= size) *found = 0;
-    }
-    if (open) closedir(open);
-    return status;
+    if (qb__nsi_find(folder, false, begin, end, found, size) < 2) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s holds several %s...%s: keep only the one of this scan", folder, begin, end);
 }
 
-/* The only file with that name in the subfolders of `folder`; "" if there is none. */
-static qb_status find_below(const char *folder, const char *name, char *found, size_t size) {
-    char file[QB__VENDOR_NAME];
-    struct stat what;
-    qb_status status = QB_OK;
-    DIR *open = opendir(folder);
-    *found = 0;
-    for (struct dirent *entry; open && status == QB_OK && (entry = readdir(open));) {
-        if (entry->d_name[0] == '.') continue;
-        if ((size_t)snprintf(file, sizeof file, "%s/%s/%s", folder, entry->d_name, name) >= size ||
-            stat(file, &what) != 0)
-            continue;
-        if (*found)
-            status = qb__fail(QB_BAD_INPUT,
-                              "%s and %s could both be used: give --flats and --darks, or keep only one of them", found,
-                              file);
-        snprintf(found, size, "%s", file);
-    }
-    if (open) closedir(open);
-    return status;
-}
-
-/* Applies the corrections of the settings: images are mirrored, then rotated clockwise. qb__image rotates first, so a
- * rotation by 90 degrees exchanges the two mirror flags. */
-static qb_status correct(const nsi *n, qb__source **source) {
+/* The corrections of the settings for stored images of this size: they are mirrored, then rotated clockwise, then
+ * cropped unless they already are. qb__image rotates first, so a rotation by 90 degrees exchanges the two mirror
+ * flags. */
+static qb_status image_of(const nsi *n, size_t rows, size_t columns, qb__image *image) {
     const int turn = (int)(fmod(n->rotate, 360) / 90 + 4) % 4;
     const bool exchange = turn % 2;
-    char degrees[8];
-    snprintf(degrees, sizeof degrees, "%d", turn * 90);
-    qb_scan_options options = {.rotate = (qb_rotate)turn};
+    const size_t high = exchange ? columns : rows, wide = exchange ? rows : columns;
+    char crop[100] = "";
+    qb_scan_options options = {.rotate = (qb_rotate)turn, .crop = crop};
     const bool u = exchange ? n->flip_v : n->flip_u, v = exchange ? n->flip_u : n->flip_v;
     options.flip = u && v ? QB_FLIP_UV : u ? QB_FLIP_U : v ? QB_FLIP_V : QB_FLIP_NONE;
+    if (n->crop && (double)high == n->rows && (double)wide == n->columns)
+        snprintf(crop, sizeof crop, "%zu:%zu,%zu:%zu", n->crop, wide - n->crop, n->crop, high - n->crop);
+    return qb__image_parse(&options, rows, columns, image);
+}
+
+static qb_status correct(const nsi *n, qb__source **source) {
     qb__image image;
-    if (!turn && !u && !v) return QB_OK;
-    const qb_status status = qb__image_parse(&options, (*source)->shape[1], (*source)->shape[2], &image);
-    return status == QB_OK ? qb__source_image(source, &image, false, false) : status;
+    const qb_status status = image_of(n, (*source)->shape[1], (*source)->shape[2], &image);
+    if (status != QB_OK) return status;
+    const bool whole = image.rows == image.whole_rows && image.columns == image.whole_columns;
+    if (whole && !image.turn && !image.flip_u && !image.flip_v) return QB_OK;
+    return qb__source_image(source, &image, false, false);
 }
 
 static qb_status open_field(const nsi *n, const char *folder, const char *name, qb__frames *out) {
     char file[QB__VENDOR_NAME];
-    qb_status status = find_below(folder, name, file, sizeof file);
-    if (status != QB_OK || !*file) return status;
-    status = qb__source_open(file, NULL, &out->source);
+    const size_t count = qb__nsi_find(folder, true, name, NULL, file, sizeof file);
+    if (count > 1)
+        return qb__fail(QB_BAD_INPUT,
+                        "%zu files could be used, one of them %s: give --flats and --darks, or keep only one of them",
+                        count, file);
+    if (!count) return QB_OK;
+    qb_status status = qb__source_open(file, NULL, &out->source);
     if (status == QB_OK) status = correct(n, &out->source);
     if (status == QB_OK) out->count = out->source->shape[0];
     return status;
@@ -241,8 +243,24 @@ static void turn_sides(nsi *n) {
     if ((int)fabs(n->rotate) / 90 % 2) n->columns = n->rows, n->rows = columns;
 }
 
+/* The crop is the same on all sides, so the middle of the detector stays where it is. */
+static void say_crop(const nsi *n, qb__vendor *v, qb__scan_parts *parts) {
+    if (n->crop_unclear)
+        qb__note(&parts->notes,
+                 "%s: the four numbers of <crop> differ, and which side each is of is not known: nothing is cropped; "
+                 "give --crop" QB__CODE("metadata-unusable"),
+                 n->path);
+    if (!n->crop) return;
+    char *told = parts->data.source->files;
+    const size_t used = strlen(told), size = sizeof parts->data.source->files;
+    snprintf(told + used, size - used, "; <crop> leaves columns %zu:%zu and rows %zu:%zu", n->crop,
+             v->columns - n->crop, n->crop, v->rows - n->crop);
+    v->columns -= 2 * n->crop, v->rows -= 2 * n->crop;
+}
+
 static qb_status read_scan(nsi *n, const char *folder, qb__scan_parts *parts) {
     char images[QB__VENDOR_NAME], report[QB__VENDOR_NAME];
+    qb__image image;
     qb_status status;
     QB__TRY(qb__settings_text(n->path, &n->text));
     QB__TRY(read_settings(n));
@@ -265,7 +283,10 @@ static qb_status read_scan(nsi *n, const char *folder, qb__scan_parts *parts) {
         goto out;
     }
     QB__TRY(qb__source_open(images, NULL, &parts->data.source));
+    QB__TRY(image_of(n, parts->data.source->shape[1], parts->data.source->shape[2], &image));
+    QB__TRY(qb__nsi_defects(folder, &image, parts));
     QB__TRY(correct(n, &parts->data.source));
+    say_crop(n, &v, parts);
     QB__TRY(qb__vendor_parts(&v, NULL, parts));
     QB__TRY(open_field(n, folder, "gain0.tif", &parts->flats));
     QB__TRY(open_field(n, folder, "offset.tif", &parts->darks));

@@ -181,8 +181,8 @@ static qb_status read_together(qb__near_views *b, size_t views, char *around) {
     b->apart = (b->above + rows + b->below) * bytes;
     b->top = around;
     b->bottom = around + (b->above + rows) * bytes;
-    const qb_status status =
-        qb__scan_read_stored(d->scan, b->view0, b->view0 + views, b->row0 - b->above, b->row1 + b->below, around);
+    const qb_status status = qb__scan_read_hashed(d->scan, b->view0, b->view0 + views, b->row0 - b->above,
+                                                  b->row1 + b->below, b->row0, b->row1, around);
     for (size_t v = 0; v < views && status == QB_OK; v++)
         memcpy(b->out + v * rows * bytes, around + v * b->apart + b->above * bytes, rows * bytes);
     return status;
@@ -193,7 +193,7 @@ static qb_status read_together(qb__near_views *b, size_t views, char *around) {
 static qb_status read_apart(qb__near_views *b, size_t views, char *around) {
     const qb__neighbours *d = b->neighbours;
     const size_t margin = qb__larger(b->above, b->below), bytes = qb__near_row_bytes(d->info), end = b->view0 + views;
-    qb_status status = qb__scan_read_stored(d->scan, b->view0, end, b->row0, b->row1, b->out);
+    qb_status status = qb__scan_read_past(d->scan, b->view0, end, b->row0, b->row1, b->out);
     b->apart = margin * bytes;
     b->top = around;
     b->bottom = around + views * b->apart;
@@ -219,9 +219,8 @@ static size_t threads_for(const qb__neighbours *d, size_t views, size_t rows) {
 
 static qb_status read_by_views(qb__neighbours *d, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
     const size_t threads = threads_for(d, row1 - row0, view1 - view0);
-    qb_status status = qb__scan_read_stored(d->scan, view0, view1, row0, row1, out);
+    const qb_status status = qb__scan_read_past(d->scan, view0, view1, row0, row1, out);
     if (status != QB_OK) return status;
-    qb__scan_digest(d->scan, view0, view1, row0, row1, out, row1 - row0);
     atomic_fetch_add_explicit(&d->pixels, (view1 - view0) * (row1 - row0) * d->info->columns, memory_order_relaxed);
     return qb__near_correct_views(d, view0, view1, row0, row1, threads, out);
 }
@@ -249,7 +248,6 @@ static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, s
         b.view0 = view;
         b.out = (char *)out + (view - view0) * rows * bytes;
         QB__TRY(whole || !together ? read_apart(&b, views, around) : read_together(&b, views, around));
-        qb__scan_digest(d->scan, view, view + views, row0, row1, b.out, rows);
         QB__TRY(qb__share(threads, views, qb__near_correct, &b));
         atomic_fetch_add_explicit(&d->pixels, views * rows * d->info->columns, memory_order_relaxed);
     }

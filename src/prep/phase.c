@@ -334,27 +334,19 @@ static void give_room(qb__phase *p, room *r) {
     if (r) free_room(atomic_exchange(&p->kept, r));
 }
 
-static qb_status read_stored(const piece *w, size_t view0, size_t view1, char *raw) {
-    qb_scan *scan = &w->p->scan;
-    const size_t bytes = raw_row(w->p), rows = w->row1 - w->row0;
-    const qb_status status = qb__scan_read_stored(scan, view0, view1, w->row0, w->row1, raw);
-    if (status == QB_OK)
-        qb__scan_digest(scan, view0, view1, w->first, w->end, raw + (w->first - w->row0) * bytes, rows);
-    return status;
-}
-
 /* Reads stored numbers. With zingers to correct, the scan's reader of corrected rows is used, which also updates the digests. */
 static qb_status read_views(const piece *w, size_t view0, size_t view1, char *raw) {
     qb_scan *scan = &w->p->scan;
     if (w->p->warp) return qb__warp_read(w->p->warp, scan->corrected, view0, view1, w->row0, w->row1, raw);
     if (scan->corrected) return scan->corrected->read(scan->corrected, view0, view1, w->row0, w->row1, raw);
-    return read_stored(w, view0, view1, raw);
+    return qb__scan_read_hashed(scan, view0, view1, w->row0, w->row1, w->first, w->end, raw);
 }
 
 static qb_status read_for_device(void *self, size_t view0, size_t view1, size_t row0, size_t row1,
                                  const qb__phase_request *of, void *raw) {
     const piece w = {.p = self, .row0 = row0, .row1 = row1, .first = of->first, .end = of->end};
-    return of->near ? read_stored(&w, view0, view1, raw) : read_views(&w, view0, view1, raw);
+    return of->near ? qb__scan_read_hashed(&w.p->scan, view0, view1, row0, row1, of->first, of->end, raw)
+                    : read_views(&w, view0, view1, raw);
 }
 
 static qb_status read_by_cpu(qb__phase *p, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {

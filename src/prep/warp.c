@@ -234,12 +234,9 @@ qb_status qb__warp_rows(qb__warp *w, size_t *row0, size_t *row1) {
 
 static qb_status read_views(const piece *p, qb__row_reader *reader, size_t views) {
     qb_scan *scan = &p->w->scan;
-    const size_t end = p->view0 + views, bytes = raw_row(p->w);
+    const size_t end = p->view0 + views;
     if (reader) return reader->read(reader, p->view0, end, p->row0, p->row1, p->raw);
-    const qb_status status = qb__scan_read_stored(scan, p->view0, end, p->row0, p->row1, p->raw);
-    if (status == QB_OK)
-        qb__scan_digest(scan, p->view0, end, p->first, p->end, p->raw + (p->first - p->row0) * bytes, rows_read(p));
-    return status;
+    return qb__scan_read_hashed(scan, p->view0, end, p->row0, p->row1, p->first, p->end, p->raw);
 }
 
 qb_status qb__warp_read(qb__warp *w, qb__row_reader *reader, size_t view0, size_t view1, size_t row0, size_t row1,

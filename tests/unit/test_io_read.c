@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "io/digest.h"
 #include "io/formats.h"
+#include "io/scan/scan.h"
 #include "io_files.h"
 
 static const char *const files[] = {"a.h5", "a.tif", "a.mha", "a.npy", "a.nrrd"};
@@ -147,6 +148,40 @@ static void bad_files_say_why(void **state) {
 #ifdef QB_HAVE_TIFF
     open_fails(in_folder(""), QB_NOT_FOUND, "holds no image");
 #endif
+}
+
+/* Rows are hashed while they are read, in pieces of several views or of some rows of one. */
+static void rows_are_hashed_as_read(void **state) {
+    (void)state;
+    enum { VIEWS = 5, WIDE = 1000, MOST = 700 };
+    static const size_t heights[] = {90, MOST};
+    static unsigned short data[VIEWS * MOST * WIDE], got[VIEWS * MOST * WIDE];
+    if (!qb__hash_known()) skip();
+    fill_bytes((char *)data, sizeof data, 8);
+    for (int i = 0; i < 2; i++) {
+        const size_t rows = heights[i], row0 = 1, first = 3, end = rows - 2, bytes = WIDE * sizeof *data;
+        const qb_stack stack = {.dtype = QB_U16, .shape = {VIEWS, rows, WIDE}};
+        qb__digest want = {0}, seen = {0};
+        qb_scan *scan;
+        assert_ok(put_stack(in_folder("h.npy"), &stack, data));
+        assert_ok(qb_scan_open(in_folder("h.npy"), NULL, NULL, &scan));
+        assert_ok(qb__digest_begin(&want, VIEWS, rows, bytes, first, end));
+        qb__digest_add(&want, 0, VIEWS, 0, rows, data, 1);
+        for (size_t threads = 1; threads < 5; threads += 3) {
+            scan->parts.data.source->threads = threads;
+            assert_ok(qb__digest_begin(&seen, VIEWS, rows, bytes, first, end));
+            qb__digest_attach(&scan->digests, &seen);
+            assert_ok(qb__scan_read_hashed(scan, 0, VIEWS, row0, rows, first, end, got));
+            qb__digest_detach(&scan->digests, &seen);
+            for (size_t v = 0; v < VIEWS; v++)
+                assert_memory_equal(got + v * (rows - row0) * WIDE, data + (v * rows + row0) * WIDE,
+                                    (rows - row0) * bytes);
+            assert_true(qb__digest_whole(&seen) && seen.sum == want.sum);
+        }
+        qb_scan_close(scan);
+        qb__digest_release(&want);
+        qb__digest_release(&seen);
+    }
 }
 
 /* Rows are read in any order, in any pieces and any number of times. Each row counts once, and all must have been
@@ -298,10 +333,10 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(scan_comes_back),      IN_FOLDER(sinograms_are_turned), IN_FOLDER(truncated_files),
-        IN_FOLDER(bad_files_say_why),    IN_FOLDER(raw_with_a_shape),     IN_FOLDER(stacks_must_agree),
-        IN_FOLDER(natural_order),        IN_FOLDER(memory_runs_out),      cmocka_unit_test(digests_count_rows_once),
-        IN_FOLDER(opening_is_cancelled),
+        IN_FOLDER(scan_comes_back),         IN_FOLDER(sinograms_are_turned), IN_FOLDER(truncated_files),
+        IN_FOLDER(bad_files_say_why),       IN_FOLDER(raw_with_a_shape),     IN_FOLDER(stacks_must_agree),
+        IN_FOLDER(natural_order),           IN_FOLDER(memory_runs_out),      cmocka_unit_test(digests_count_rows_once),
+        IN_FOLDER(rows_are_hashed_as_read), IN_FOLDER(opening_is_cancelled),
     };
     return cmocka_run_group_tests_name("io_read", tests, NULL, NULL);
 }

@@ -202,6 +202,7 @@ qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source *
     plain->base.dtype = layout->dtype;
     memcpy(plain->base.shape, layout->shape, sizeof layout->shape);
     plain->base.read = layout->fortran ? read_fortran : read_plain;
+    plain->base.direct = !layout->fortran;
     plain->base.release = release_plain;
     plain->offset = layout->offset;
     plain->swap = layout->swap;

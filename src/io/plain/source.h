@@ -27,6 +27,7 @@ struct qb__source {
     size_t chunk[3];   /* size of a storage chunk: reading part of it costs as much as all of it; 1,1,1: not chunked */
     size_t cache;      /* bytes that reading needs besides its result */
     size_t cache_each; /* further bytes for each thread that unpacks */
+    bool direct;       /* any part of a region costs no more to read alone than with the rest */
     size_t threads;    /* threads that one read() may use; at first the number of CPUs, at most 16 */
     /* Bytes per second of read() for data that are computed, not stored; measured once. NULL: the data are stored. */
     double (*computes)(qb__source *source);

@@ -83,6 +83,9 @@ qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t r
 /* Reads the stored numbers, without `corrected` and `filtered`, and without adding to the digests. The range must be inside the scan and
  * not empty. */
 qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out);
+/* Reads the stored numbers and adds those of rows first <= row < end to the digests. */
+qb_status qb__scan_read_hashed(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, size_t first,
+                               size_t end, void *out);
 /* Makes `copy` a scan of float32 rows that `reader` returns. Its fields and views stay owned by `scan`, which must
  * outlive it; a job attaches its own digests to the copy. */
 void qb__scan_read_through(const qb_scan *scan, qb__row_reader *reader, struct qb__warp *warp, qb_scan *copy);
@@ -93,10 +96,6 @@ void qb__scan_unwarped(const qb_scan *scan, qb__digest *digests, qb_scan *copy);
 void qb__scan_read_as(const qb_scan *scan, qb_scan *copy);
 /* Sets the reader of corrected rows and returns the previous one. */
 qb__row_reader *qb__scan_set_corrected(qb_scan *scan, qb__row_reader *reader);
-/* Adds stored numbers [view][row] to the digests of the jobs that read the scan; `apart`: rows from one view in `raw`
- * to the next. */
-void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw,
-                     size_t apart);
 /* The type of the stored numbers. Rows of the scan have the type info.dtype. */
 static inline qb_dtype qb__scan_dtype(const qb_scan *scan) { return scan->parts.data.source->dtype; }
 /* Computes the weights of scan->drift, after the views are chosen. */

@@ -4,6 +4,7 @@
 
 #include "base/fork.h"
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "io/scan/frame_list.h"
 #include "io/scan/scan.h"
@@ -165,15 +166,49 @@ qb_status qb__scan_read_stored(qb_scan *scan, size_t view0, size_t view1, size_t
                           : read_projections(scan, view0, view1, row0, row1, out);
 }
 
-void qb__scan_digest(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, const void *raw,
-                     size_t apart) {
-    qb__digests_add(&scan->digests, view0, view1, row0, row1, raw, apart, scan->parts.data.source->threads);
+/* A read in pieces, each of which a thread adds to the digests while it is in that thread's cache: some whole views, or
+ * some rows of one. */
+typedef struct hashed {
+    qb_scan *scan;
+    size_t view0, view1, row0, row1, first, end; /* rows read; rows that the digests gather */
+    size_t views, rows, cuts;                    /* of a piece; pieces of a view */
+    char *out;
+} hashed;
+
+static qb_status read_piece(void *context, size_t piece, size_t worker) {
+    const hashed *h = context;
+    const size_t view = h->view0 + piece / h->cuts * h->views, views = qb__smaller(h->views, h->view1 - view);
+    const size_t row = h->row0 + piece % h->cuts * h->rows, end = qb__smaller(row + h->rows, h->row1);
+    const size_t bytes = qb__source_row_bytes(h->scan->parts.data.source);
+    const size_t first = qb__larger(row, h->first), last = qb__smaller(end, h->end);
+    char *out = h->out + ((view - h->view0) * (h->row1 - h->row0) + row - h->row0) * bytes;
+    (void)worker;
+    const qb_status status = read_projections(h->scan, view, view + views, row, end, out);
+    if (status == QB_OK && first < last)
+        qb__digests_add(&h->scan->digests, view, view + views, first, last, out + (first - row) * bytes, end - row, 1);
+    return status;
+}
+
+qb_status qb__scan_read_hashed(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, size_t first,
+                               size_t end, void *out) {
+    const qb__source *source = scan->parts.data.source;
+    const size_t bytes = qb__source_row_bytes(source), rows = row1 - row0;
+    if (scan->sinogram || !source->direct) {
+        const qb_status status = qb__scan_read_stored(scan, view0, view1, row0, row1, out);
+        if (status == QB_OK)
+            qb__digests_add(&scan->digests, view0, view1, first, end, (char *)out + (first - row0) * bytes, rows,
+                            source->threads);
+        return status;
+    }
+    hashed h = {scan, view0, view1, row0, row1, first, end, .out = out};
+    h.rows = qb__smaller(rows, qb__larger(1, QB__PIECE_LEAST / bytes));
+    h.cuts = qb__ceil_div(rows, h.rows);
+    h.views = qb__larger(1, QB__PIECE_LEAST / (rows * bytes));
+    return qb__share(source->threads, qb__ceil_div(view1 - view0, h.views) * h.cuts, read_piece, &h);
 }
 
 qb_status qb__scan_read_past(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
-    const qb_status status = qb__scan_read_stored(scan, view0, view1, row0, row1, out);
-    if (status == QB_OK) qb__scan_digest(scan, view0, view1, row0, row1, out, row1 - row0);
-    return status;
+    return qb__scan_read_hashed(scan, view0, view1, row0, row1, row0, row1, out);
 }
 
 /* In views that were read, out[views][row1 - row0][column], masked pixels become NaN, or the type's maximum for

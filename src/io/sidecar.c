@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/formats.h"
@@ -105,9 +106,10 @@ qb_status qb__write_sidecar(qb_writer *writer, const char *provenance) {
     return status;
 }
 
-/* Read PATH.json next to the data; NULL if there is none, or one that is not ours. Only a missing file counts as
+/* Read PATH.json next to the data; NULL if there is none, or one that is not ours; `source`, which may be NULL, then
+ * warns of one that is no object. Only a missing file counts as
  * absent: if it cannot be read, its information must not be guessed. */
-static qb_status load(const char *path, cJSON **object) {
+static qb_status load(const char *path, qb__source *source, cJSON **object) {
     char name[4096], *text;
     struct stat about;
     *object = NULL;
@@ -126,14 +128,9 @@ static qb_status load(const char *path, cJSON **object) {
             "%s, which describes %s, is not valid JSON: correct it, or remove it and give --shape and --quantity", name,
             path);
     if (status != QB_OK) return qb__fail_in(status, "%s", name);
-    if (!cJSON_IsObject(*object)) {
-        cJSON_Delete(*object);
-        *object = NULL;
-        return qb__fail(
-            QB_BAD_INPUT,
-            "%s, which lies beside %s, is valid JSON, but no object: remove it, and give --shape and --quantity", name,
-            path);
-    }
+    if (!cJSON_IsObject(*object) && source && !*source->trouble)
+        qb__print(source->trouble, sizeof source->trouble,
+                  "%s is no JSON object, so not of this program: it is not used" QB__CODE("metadata-unusable"), name);
     const char *writer = cJSON_GetStringValue(cJSON_GetObjectItem(*object, "writer"));
     if (writer && strcmp(writer, "quickbeam") == 0) return QB_OK;
     cJSON_Delete(*object);
@@ -212,7 +209,7 @@ void qb__sidecar_take(const cJSON *object, qb__source *source) {
 
 qb_status qb__sidecar_apply(const char *path, qb__source *source) {
     cJSON *object;
-    qb_status status = load(path, &object);
+    qb_status status = load(path, source, &object);
     if (status != QB_OK || !object) return status;
     status = check_same(path, object, source);
     if (status == QB_OK) qb__sidecar_take(object, source);
@@ -223,7 +220,7 @@ qb_status qb__sidecar_apply(const char *path, qb__source *source) {
 qb_status qb__sidecar_provenance(const char *path, cJSON **found) {
     cJSON *object;
     *found = NULL;
-    qb_status status = load(path, &object);
+    qb_status status = load(path, NULL, &object);
     if (object) *found = cJSON_DetachItemFromObject(object, "provenance");
     cJSON_Delete(object);
     return status;
@@ -232,7 +229,7 @@ qb_status qb__sidecar_provenance(const char *path, cJSON **found) {
 qb_status qb__sidecar_shape(const char *path, char *shape, size_t size) {
     cJSON *object;
     shape[0] = 0;
-    qb_status status = load(path, &object);
+    qb_status status = load(path, NULL, &object);
     if (status != QB_OK || !object) return status;
     const cJSON *list = cJSON_GetObjectItem(object, "shape");
     const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItem(object, "dtype"));
@@ -265,7 +262,7 @@ qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb_
     char from[110];
     cJSON *object;
     qb_status status = qb__source_open(path, options ? options->shape : NULL, &parts->data.source);
-    if (status == QB_OK) status = load(path, &object);
+    if (status == QB_OK) status = load(path, NULL, &object);
     if (status != QB_OK) return status;
     snprintf(from, sizeof from, "%.100s%s", path, object ? ".json" : "");
     status = qb__sidecar_parts(object, from, parts);

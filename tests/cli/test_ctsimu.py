@@ -97,8 +97,9 @@ def test_binning(tmp_path):
     (["acquisition", "include_final_angle"], "true", "neither true nor false"),
     (["acquisition", "stop_angle"], {"value": -90, "unit": "deg"}, "stop_angle lies 90 degrees below its start_angle"),
     (["file", "file_format_version"], {"major": 2, "minor": 0}, "file_format_version is 2"),
-    (["geometry", "detector", "deviations"], [{"type": "translation", "axis": "u", "amount": {"value": 1, "unit": "deg"}}], "a translation has the unit 'deg': correct it to mm"),
-    (["geometry", "detector", "deviations"], [{"type": "rotation", "axis": "u", "amount": {"value": 1, "unit": "mm"}}], "a rotation has the unit 'mm': correct it to deg or rad"),
+    (["geometry", "detector", "deviations"], [{"type": "translation", "axis": "u", "amount": {"value": 1, "unit": "deg"}}], "'amount' has the unit 'deg': correct it to mm"),
+    (["geometry", "detector", "deviations"], [{"type": "rotation", "axis": "u", "amount": {"value": 1, "unit": "mm"}}], "'amount' has the unit 'mm': correct it to deg or rad"),
+    (["geometry", "source", "center", "x"], {"value": 1, "unit": "deg"}, "'x' has the unit 'deg': correct it to mm"), (["acquisition", "stop_angle"], {"value": 360, "unit": "mm"}, "'stop_angle' has the unit 'mm'"),
 ])
 def test_refused(tmp_path, path, value, words):
     scenario = copy.deepcopy(SCENARIO)

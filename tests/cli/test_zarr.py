@@ -237,7 +237,13 @@ def test_refused(tmp_path, changes, says):
 
 @pytest.mark.parametrize("changes, says", [
     (dict(zarr_format=2), "zarr.json: its zarr_format is 2, and 3"), (dict(chunk_key_encoding={"name": "suffix"}), "chunk_key_encoding is 'suffix'"),
-    (dict(chunk_key_encoding={"name": "default", "configuration": {"separator": "_"}}), "is '_'"), (dict(fill_value="0x42480000"), None), (dict(fill_value=50), None)])
+    (dict(chunk_key_encoding={"name": "default", "configuration": {"separator": "_"}}), "is '_'"), (dict(fill_value="0x42480000"), None), (dict(fill_value=50), None),
+    (dict(storage_transformers=[{"name": "cache"}]), "storage_transformers, the first is 'cache'"), (dict(storage_transformers=[], fill_value=50), None),
+    (dict(node_type="Array"), "node_type is 'Array': correct it to array or group"), (dict(node_type=None), "node_type is ''"), (dict(lens={"k": 1}), "its 'lens' is not known"),
+    (dict(lens={"must_understand": False}, fill_value=50), None), (dict(data_type={"name": "numpy.datetime64"}), "type numpy.datetime64"), (dict(codecs=[]), "do not name 'bytes'"),
+    (dict(codecs=[{"name": "bytes"}]), "byte order is ''"), (dict(codecs=[{"name": "bytes", "configuration": {"endian": "middle"}}]), "is 'middle'"),
+    (dict(codecs=[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "transpose", "configuration": {"order": [2, 1, 0]}}]), "codec transpose"),
+    (dict(codecs=[{"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 1, 3], "index_location": "middle"}}]), "index_location is 'middle'")])
 def test_version_three(tmp_path, changes, says):
     """What is unknown is refused; the bits of a fill value are read."""
     (tmp_path / "a.zarr").mkdir()

@@ -16,7 +16,7 @@ static const unit lengths[] = {
     {"cm", 10.0},        {"centimeter", 10.0}, {"centimetre", 10.0},  {"um", 1e-3},         {"micron", 1e-3},
     {"microns", 1e-3},   {"micrometer", 1e-3}, {"micrometers", 1e-3}, {"micrometre", 1e-3}, {"micrometres", 1e-3},
     {"\xc2\xb5m", 1e-3}, {"\xce\xbcm", 1e-3},  {"nm", 1e-6},          {"nanometer", 1e-6},  {"nanometre", 1e-6},
-    {"pm", 1e-9},        {"picometer", 1e-9},  {"angstrom", 1e-7},    {"inch", 25.4},
+    {"pm", 1e-9},        {"picometer", 1e-9},  {"angstrom", 1e-7},    {"inch", 25.4},       {"dm", 100},
 };
 
 #define DEGREE (3.14159265358979323846 / 180.0)

@@ -163,6 +163,9 @@ static const struct {
      "there, so later ones belong to other views. Find the files, or list the angles in a file."},
     {"flat-zingers", "Pixels of the flats are much brighter than their neighbours, but not in the views: an X-ray hit "
                      "the camera. Take two flats or more, or give --rings all."},
+    {"flats-constant",
+     "The scan has no flats, only a number for them. Differences between pixels stay and become rings. Give "
+     "--flats FILE where flats were measured."},
     {"flats-differ", "In parts of the image some flats have much less beam than others: the object was in them, or the "
                      "beam moved. --exclude-flats leaves them out."},
     {"flats-elsewhere", "The views show the pattern of the flats shifted or flipped, so it stays as rings. Flip or "

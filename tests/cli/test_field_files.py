@@ -86,6 +86,15 @@ def test_nxtomo_of_entry1(folder):
     right(folder, "a.nxs")
 
 
+def test_four_dimensions(folder):
+    """As SICS writes them at ANSTO, with a dimension of one frame: said with the sizes, not that there is no array."""
+    with h5py.File(folder / "a.hdf", "w") as f:
+        f["entry1/data/hmm"] = COUNTS[:, None]
+    fails(3, "info", "a.hdf", says=["a.hdf: /entry1/data/hmm has 4 dimensions", "data.reshape(views, rows, columns)"], cwd=folder)
+    nxtomo(folder / "a.nxs", [0] * VIEWS, COUNTS[:, None], "entry1", ANGLES)
+    fails(3, "info", "a.nxs", says=["/entry1/instrument/detector/data has 4 dimensions"], cwd=folder)
+
+
 def test_nxtomo_of_three_detectors(folder):
     """NXtomo 1: views, flats and darks are data of detectors of their own."""
     with h5py.File(folder / "a.nxs", "w") as f:
@@ -144,6 +153,20 @@ def test_fields_of_other_scans(folder):
     right(folder, "s.h5", "--flats", "f.h5:/exchange/data_white", "--darks", "d.h5:/exchange")
     fails(3, "info", "s.h5", "--flats", "f.h5", "--darks", "f.h5", says=["scan without data_dark", "f.h5:/exchange/data"], cwd=folder)
     assert qb_json("info", "s.h5", "--flats", "f.h5:/exchange/data", cwd=folder)["flats"] == VIEWS
+
+
+def test_numbers_of_tomoscan(folder):
+    """As of the APS: a number for flats and one for darks that were not taken, and the steps of the angles."""
+    with h5py.File(folder / "s.h5", "r+") as f:
+        del f["exchange/theta"]
+        f["process/acquisition/flat_fields/flat_field_value"], f["process/acquisition/dark_fields/dark_field_value"] = 30000, 50
+        f["process/acquisition/rotation/rotation_start"], f["process/acquisition/rotation/rotation_step"] = ANGLES[0], ANGLES[1] - ANGLES[0]
+        f["process/acquisition/rotation/num_angles"] = VIEWS
+    told = qb_json("info", "s.h5", cwd=folder)
+    assert (told["flats"], told["darks"], told["first_angle_deg"], told["last_angle_deg"]) == (1, 1, ANGLES[0], ANGLES[-1])
+    assert any("30000 is taken for all pixels" in p for p in told["problems"])
+    qb("convert", "s.h5", "-o", "l.npy", cwd=folder)
+    assert np.allclose(np.load(folder / "l.npy"), -np.log((COUNTS - 50.0) / 29950), atol=1e-5)
 
 
 def test_reduced_fields_of_tomoscan(folder):

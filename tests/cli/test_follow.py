@@ -110,6 +110,9 @@ def test_what_is_missing(scan, tmp_path):
     fails(3, *following(scan, to, "2", "--angles", f"0:180:{VIEWS}"), says=[f"5 of {VIEWS} views are there", f"the last is {names(scan)[4]}", "none has come for 2 s: give --follow more seconds"])
     assert 2 <= time.monotonic() - began < 20
     fails(3, *following(scan, to, f"1.5:{tmp_path / 'done'}", "--angles", "0:180"), says=["5 views are there", "there is no", "done"])
+    broken = threading.Timer(1, (to / "view_00005.tif").write_bytes, [bytes(98)])  # never completed
+    broken.start()
+    fails(3, *following(scan, to, "2", "--angles", f"0:180:{VIEWS}"), says=[f"5 of {VIEWS} views are there", "view_00005.tif"])
     fails(3, *following(scan, tmp_path / "none", "1", "--angles", f"0:180:{VIEWS}"), says=[f"0 of {VIEWS} views are there"])
     assert not (tmp_path / "v.npy").exists()
 

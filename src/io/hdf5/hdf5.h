@@ -105,6 +105,7 @@ typedef struct qb__h5_map {
     size_t links, dangling;
     size_t deeper; /* groups below QB__H5_LEVELS that were not visited */
     char first_dangling[256];
+    char first_deep[256]; /* an array of more than three dimensions; "": none */
 } qb__h5_map;
 enum {
     QB__H5_LEVELS = 64,    /* real files have about a dozen */

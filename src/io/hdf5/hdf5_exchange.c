@@ -135,6 +135,44 @@ static qb_status open_fields(hid_t file, const char *name, const char *group, co
     return QB_OK;
 }
 
+/* tomoscan of the APS states a number for flats or darks that were not taken. Without flats a 0 says nothing. */
+static qb_status take_constant(hid_t file, const char *name, const char *what, const char *path, bool flat,
+                               qb__scan_parts *parts, qb__frames *fields) {
+    char why[QB__H5_WHY];
+    double value;
+    if (fields->source || *parts->unusable) return QB_OK;
+    if (qb__h5_scalar(file, name, path, NULL, &value, why) == QB__H5_ABSENT || !isfinite(value) || value < 0 ||
+        (flat && value == 0))
+        return QB_OK;
+    const qb_status status = qb__source_constant(parts->data.source, value, &fields->source);
+    if (status != QB_OK) return status;
+    fields->count = 1;
+    if (flat)
+        qb__note_of(&parts->notes, QB_PROBLEM_FLATS,
+                    "there are no %s: %g is taken for all pixels, as %s states" QB__CODE("flats-constant"), what, value,
+                    path);
+    return QB_OK;
+}
+
+/* The angles as tomoscan states them in files without a list: the first, the step, and their number. */
+static qb_status take_steps(hid_t file, const char *name, qb__scan_parts *parts) {
+    static const char *const paths[] = {"/process/acquisition/rotation/rotation_start",
+                                        "/process/acquisition/rotation/rotation_step",
+                                        "/process/acquisition/rotation/num_angles"};
+    const double degree = 3.14159265358979323846 / 180;
+    char why[QB__H5_WHY];
+    double of[3];
+    for (int i = 0; i < 3; i++)
+        if (qb__h5_scalar(file, name, paths[i], NULL, &of[i], why) == QB__H5_ABSENT || !isfinite(of[i])) return QB_OK;
+    if (of[1] == 0 || !(of[2] >= (double)parts->data.count)) return QB_OK;
+    const qb_status status = qb__alloc(parts->data.count, sizeof *parts->angles, &parts->angles);
+    if (status != QB_OK) return status;
+    parts->angle_count = parts->data.count;
+    for (size_t i = 0; i < parts->angle_count; i++) parts->angles[i] = (of[0] + (double)i * of[1]) * degree;
+    snprintf(parts->angles_from, sizeof parts->angles_from, "%s", paths[1]);
+    return QB_OK;
+}
+
 void qb__exchange_detector(hid_t file, const char *name, qb__scan_parts *parts) {
     static const char *const pixels[] = {"/measurement/instrument/detector/actual_pixel_size_x",
                                          "/measurement/instrument/detector/pixel_size_x", NULL};
@@ -166,13 +204,20 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     const bool sinogram = options && options->as == QB_IMAGE_SINOGRAM;
     status = open_fields(file, name, group, "data_white", flats, sinogram, parts, &parts->flats);
     if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, sinogram, parts, &parts->darks);
+    if (status == QB_OK && !flats && !sinogram)
+        status = take_constant(file, name, "flats", "/process/acquisition/flat_fields/flat_field_value", true, parts,
+                               &parts->flats);
+    if (status == QB_OK && !darks && !sinogram)
+        status = take_constant(file, name, "darks", "/process/acquisition/dark_fields/dark_field_value", false, parts,
+                               &parts->darks);
     if (status != QB_OK) return status;
     read_flat_views(file, name, group, parts);
     qb__exchange_detector(file, name, parts);
     qb__h5_number(file, path, "rotation_axis_column", &parts->center);
     parts->center_holds = true;
     snprintf(path, sizeof path, "%s/theta", group);
-    if (!qb__h5_exists(file, path)) return QB_OK; /* reported when angles are needed */
+    if (!qb__h5_exists(file, path)) /* if there are no steps either, that is reported when angles are needed */
+        return sinogram ? QB_OK : take_steps(file, name, parts);
     if (qb__h5_angles(file, name, path, parts) != QB_OK)
         qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
     return QB_OK;

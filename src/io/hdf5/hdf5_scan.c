@@ -76,6 +76,8 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
     if (!path && arrays->count != 1) {
         char names[400] = "";
         append_names(names, sizeof names, arrays);
+        if (arrays->count == 0 && *map->first_deep)
+            return qb__fail_in(qb__h5_refuse_shape(file, map->first_deep, map->first_deep), "%s", name);
         if (arrays->count == 0) return qb__fail(QB_BAD_INPUT, "%s holds no array of two or three dimensions", name);
         return qb__fail(QB_BAD_INPUT, "%s holds %zu arrays: choose one by --dataset:%s", name, arrays->count, names);
     }
@@ -161,6 +163,8 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
         if (status == QB_OK) take_angles_of_entry(file, name, map->entries.text[0], parts);
         return status;
     }
+    if (map->entries.count && *map->first_deep)
+        return qb__fail_in(qb__h5_refuse_shape(file, map->first_deep, map->first_deep), "%s", name);
     if (map->entries.count)
         return qb__fail(
             QB_BAD_INPUT,

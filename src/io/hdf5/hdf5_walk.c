@@ -50,14 +50,17 @@ static bool is_matlab_part(hid_t group, const char *child, const char *path, con
 /* Note a dataset: `child` of the group, whose full path is `path`. */
 static void look_at_dataset(hid_t group, const char *child, const char *path, qb__h5_map *map) {
     char text[64];
-    int rank;
+    int rank = 0;
     size_t shape[3];
     if (ends_with(path, "definition")) {
         if (!qb__h5_text(group, child, NULL, text, sizeof text) || strcmp(text, "NXtomo") != 0) return;
         qb__note(&map->entries, "%.*s", (int)(strlen(path) - strlen("/definition")), path);
         return;
     }
-    if (!qb__h5_shape(group, child, &rank, shape)) return;
+    if (!qb__h5_shape(group, child, &rank, shape)) {
+        if (rank > 3 && !*map->first_deep) snprintf(map->first_deep, sizeof map->first_deep, "%.255s", path);
+        return;
+    }
     const bool key = ends_with(path, "image_key") || ends_with(path, "image_key_control");
     const bool list =
         rank == 1 || (qb__h5_is_list(shape) && (key || ends_with(path, "rotation_angle") || ends_with(path, "theta")));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* JPEG 2000 (ISO/IEC 15444-1): files of boxes (.jp2) and bare code streams (.j2k), grey levels of 1 to 16 bits, one
  * picture per file. Of a colour picture only the first channel is read, as stored. */
+#include "base/memory.h"
 #include "base/status.h"
 #include "io/plain/pictures.h"
 #ifdef QB_HAVE_OPENJPEG
@@ -55,14 +56,21 @@ static qb_status begin(const char *path, reader *r) {
     return QB_OK;
 }
 
+/* The numbers of the pixels of a channel that has every `step`-th pixel of first..end - 1. */
+static OPJ_UINT32 channel_begin(OPJ_UINT32 first, OPJ_UINT32 step) { return (first + step - 1) / step; }
+
 static qb_status describe(const char *path, const opj_image_t *image, qb__picture *p) {
     if (image->x1 <= image->x0 || image->y1 <= image->y0 || !image->numcomps)
         return qb__fail(QB_BAD_INPUT, "%s: a picture without pixels", path);
     const opj_image_comp_t *first = &image->comps[0];
-    *p = (qb__picture){image->x1 - image->x0, image->y1 - image->y0,   image->numcomps,
-                       (int)first->prec,      (int)image->color_space, first->sgnd != 0};
-    if (first->dx != 1 || first->dy != 1)
-        return qb__fail(QB_UNSUPPORTED, "%s: its first channel has fewer pixels than the picture", path);
+    if (!first->dx || !first->dy || image->x1 > INT32_MAX || image->y1 > INT32_MAX)
+        return qb__fail(QB_BAD_INPUT, "%s: a picture without pixels", path);
+    *p = (qb__picture){channel_begin(image->x1, first->dx) - channel_begin(image->x0, first->dx),
+                       channel_begin(image->y1, first->dy) - channel_begin(image->y0, first->dy),
+                       image->numcomps,
+                       (int)first->prec,
+                       (int)image->color_space,
+                       first->sgnd != 0};
     return qb__picture_check(path, p);
 }
 
@@ -92,9 +100,10 @@ static qb_status read_picture(const char *path, const qb__picture *p, size_t row
     if (status == QB_OK && (now.columns != p->columns || now.rows != p->rows))
         status = qb__fail(QB_BAD_INPUT, "%s has changed since it was opened", path);
     if (status == QB_OK && rows < p->rows) {
-        const OPJ_UINT32 top = r.image->y0;
-        if (!opj_set_decode_area(r.codec, r.image, (OPJ_INT32)r.image->x0, (OPJ_INT32)(top + row0),
-                                 (OPJ_INT32)r.image->x1, (OPJ_INT32)(top + row1)))
+        const size_t step = r.image->comps[0].dy, top = channel_begin(r.image->y0, (OPJ_UINT32)step);
+        if (!opj_set_decode_area(r.codec, r.image, (OPJ_INT32)r.image->x0,
+                                 (OPJ_INT32)qb__larger((top + row0) * step, r.image->y0), (OPJ_INT32)r.image->x1,
+                                 (OPJ_INT32)qb__smaller((top + row1) * step, r.image->y1)))
             status = broken(path, &r);
     }
     if (status == QB_OK && (!opj_decode(r.codec, r.stream, r.image) || !opj_end_decompress(r.codec, r.stream)))

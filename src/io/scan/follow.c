@@ -37,7 +37,8 @@ typedef struct follow {
     size_t wanted;      /* views; 0: the marker file tells */
     const char *marker; /* a file, NULL: none */
     int watch;          /* inotify descriptor; -1: none */
-    size_t have;        /* views that exist */
+    size_t have;        /* views that exist; 0: the scan cannot be read */
+    size_t seen;        /* views when it could be read last */
     struct stat last;   /* the file that was written last, at the previous check */
     char last_name[160], detail[DETAIL];
 } follow;
@@ -104,6 +105,7 @@ static qb_status look(follow *f) {
         f->have = f->options->as == QB_IMAGE_SINOGRAM ? source->shape[1] : parts.data.count;
         if (!f->have) f->have = source->shape[0];
         if (f->options->as != QB_IMAGE_SINOGRAM) f->have -= qb__smaller(f->have, unwritten_views(source));
+        f->seen = f->have;
         note_last(f, source);
     } else if (status == QB_NO_MEMORY || status == QB_UNSUPPORTED || status == QB_BAD_ARGUMENT) {
         qb__scan_parts_release(&parts);
@@ -164,7 +166,7 @@ static qb_status late(const follow *f) {
     return qb__fail(QB_BAD_INPUT,
                     "%s: %zu%s views are there%s%s, and none has come for %g s%s%s%s%s: give --follow "
                     "more seconds, or the number of views that will be there",
-                    f->path, f->have, all, *f->last_name ? ", the last is " : "", f->last_name, f->patience,
+                    f->path, f->seen, all, *f->last_name ? ", the last is " : "", f->last_name, f->patience,
                     f->marker ? "; there is no " : "", f->marker ? f->marker : "", *f->detail ? ": " : "", f->detail);
 }
 

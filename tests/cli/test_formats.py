@@ -5,6 +5,7 @@ import json
 import struct
 import zlib
 
+import h5py
 import numpy as np
 import pytest
 
@@ -135,3 +136,47 @@ def test_written_mrc(tmp_path):
     for dtype in "uint8", "float64":
         np.save(tmp_path / "a.npy", VALUES.astype(dtype))
         fails(2, "convert", "a.npy", "--volume", "-o", "b.mrc", cwd=tmp_path, says=[f"MRC has no {dtype}"])
+
+
+def gdal_tiff(path, image, missing):
+    rows, columns = image.shape
+    data, text = image.tobytes(), missing.encode() + b"\0"
+    tags = [(256, 3, 1, columns), (257, 3, 1, rows), (258, 3, 1, 8 * image.itemsize), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8), (277, 3, 1, 1), (278, 3, 1, rows),
+            (279, 4, 1, len(data)), (339, 3, 1, {"f": 3, "i": 2, "u": 1}[image.dtype.kind]), (42113, 2, len(text), 8 + len(data))]
+    path.write_bytes(b"II*\0" + struct.pack("<I", 8 + len(data) + len(text)) + data + text + struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + bytes(4))
+
+
+def blank_fits(path, image, *cards):
+    head = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    2", f"NAXIS1  = {image.shape[1]:20}", f"NAXIS2  = {image.shape[0]:20}", *cards, "END"]
+    path.write_bytes("".join(card.ljust(80) for card in head).ljust(2880).encode() + image.astype(">i2").tobytes().ljust(2880, b"\0"))
+
+
+@pytest.mark.parametrize("how", ["float", "int16", "uint8 that has none", "netcdf", "netcdf scaled", "fits", "fits unsigned"])
+def test_missing_values(tmp_path, how):
+    """The number that a file names for pixels without a value is NaN, compared as it is stored; the others stay."""
+    image = np.arange(1.0, 1201).reshape(30, 40)
+    lost = np.zeros(image.shape, bool)
+    lost[3:5, :7] = True
+    want, name = np.where(lost, np.nan, image), "a.tif"
+    if how in ("float", "int16"):
+        gdal_tiff(tmp_path / name, np.where(lost, -9999, image).astype("f4" if how == "float" else "i2"), "-9999")
+    elif how.startswith("uint8"):
+        want = image % 200
+        gdal_tiff(tmp_path / name, want.astype("u1"), "-9999")
+    elif how.startswith("netcdf"):
+        name, slope = "a.nc", 0.5 if "scaled" in how else 1
+        with h5py.File(tmp_path / name, "w") as file:
+            file["v"] = np.where(lost, -32768, image).astype("i2")[None]
+            file["v"].attrs["_FillValue" if slope == 1 else "missing_value"] = np.int16(-32768)
+            if slope != 1:
+                file["v"].attrs["scale_factor"], file["v"].attrs["add_offset"] = slope, 3.0
+                want = want * slope + 3
+    else:
+        name, zero = "a.fits", 32768 if "unsigned" in how else 0
+        blank_fits(tmp_path / name, np.where(lost, -32768, image - zero), "BLANK   =               -32768", f"BZERO   = {float(zero):20}")
+    qb("convert", tmp_path / name, "--volume", "-o", tmp_path / "v.npy")
+    assert np.array_equal(np.load(tmp_path / "v.npy").reshape(image.shape), want.astype("f4"), equal_nan=True)
+    told = qb_json("info", tmp_path / name, "--as", "projections", "--angles", "0:180")
+    assert ("count as missing" in qb("info", tmp_path / name).stdout) == ("uint8" not in how)
+    assert told["quantity"] == ("line_integral" if how == "float" else "counts")
+    assert any("[not-finite]" in p for p in told["problems"]) == ("uint8" not in how)

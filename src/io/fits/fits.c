@@ -19,7 +19,7 @@ enum { BLOCK = 2880, CARD = 80, BLOCKS_MOST = 4096, AXES_MOST = 8, HEADERS_MOST 
 
 typedef struct header {
     int bits, axes;
-    double size[AXES_MOST], heap, slope, zero; /* heap: numbers after those of the axes */
+    double size[AXES_MOST], heap, slope, zero, blank; /* heap: numbers after those of the axes */
     bool image, packed, ended;
 } header;
 
@@ -46,6 +46,7 @@ static void set_card(header *h, const char *card) {
     if (strcmp(key, "PCOUNT") == 0) h->heap = number;
     if (strcmp(key, "BSCALE") == 0) h->slope = number;
     if (strcmp(key, "BZERO") == 0) h->zero = number;
+    if (strcmp(key, "BLANK") == 0) h->blank = number;
     if (strncmp(key, "NAXIS", 5) == 0 && key[5] >= '1' && key[5] <= '0' + AXES_MOST && !key[6])
         h->size[key[5] - '1'] = number;
 }
@@ -53,7 +54,7 @@ static void set_card(header *h, const char *card) {
 /* *at: position after the header. */
 static qb_status read_header(int fd, const char *path, uint64_t *at, header *h) {
     char block[BLOCK];
-    *h = (header){.slope = 1};
+    *h = (header){.slope = 1, .blank = NAN};
     for (int n = 0; n < BLOCKS_MOST && !h->ended; n++, *at += BLOCK) {
         const qb_status status = qb__pread_all(fd, path, block, BLOCK, *at);
         if (status != QB_OK) return status;
@@ -126,5 +127,5 @@ qb_status qb__fits_open(const char *path, const char *how, qb__source **source) 
         return qb__fail(QB_UNSUPPORTED, "%s: BITPIX %d is none of 8 16 32 -32 -64", path, h.bits);
     plain.dtype = types[known].dtype;
     status = qb__plain_open(path, &plain, source);
-    return status == QB_OK ? qb__source_scale(source, h.slope, h.zero) : status;
+    return status == QB_OK ? qb__source_values(source, h.slope, h.zero, h.bits > 0 ? h.blank : NAN) : status;
 }

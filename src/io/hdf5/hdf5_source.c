@@ -314,22 +314,22 @@ out:
 
 /* Sizes and scales; one that exists must be a number. */
 static qb_status read_lengths(hid_t file, const char *path, const char *label, qb__source **source) {
-    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",
-                                       "offset_y",     "offset_z",     "scale_low",    "scale_high",
-                                       "scale_factor", "add_offset",   "z_down"};
-    double slope = 1, intercept = 0, down = 0; /* scale_factor and add_offset of the CF convention */
+    static const char *const keys[] = {"voxel_size_x", "voxel_size_y",  "voxel_size_z", "offset_x",     "offset_y",
+                                       "offset_z",     "scale_low",     "scale_high",   "scale_factor", "add_offset",
+                                       "z_down",       "missing_value", "_FillValue"};
+    double slope = 1, intercept = 0, down = 0, missing = NAN; /* of the CF convention, but for `down` */
     double *const voxel = (*source)->voxel, *const offset = (*source)->offset, *const scale = (*source)->scale;
-    double *const to[] = {&voxel[0], &voxel[1], &voxel[2], &offset[0], &offset[1], &offset[2],
-                          &scale[0], &scale[1], &slope,    &intercept, &down};
+    double *const to[] = {&voxel[0], &voxel[1], &voxel[2],  &offset[0], &offset[1], &offset[2], &scale[0],
+                          &scale[1], &slope,    &intercept, &down,      &missing,   &missing};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (H5Aexists_by_name(file, path, keys[i], H5P_DEFAULT) <= 0) continue;
-        if (qb__h5_number(file, path, keys[i], to[i]) && isfinite(*to[i])) continue;
+        if (qb__h5_number(file, path, keys[i], to[i]) && (isfinite(*to[i]) || to[i] == &missing)) continue;
         qb__source_close(*source);
         *source = NULL;
         return qb__fail(QB_BAD_INPUT, "%s: its attribute %s is not a number", label, keys[i]);
     }
     (*source)->z_down = down != 0;
-    return qb__source_scale(source, slope, intercept);
+    return qb__source_values(source, slope, intercept, missing);
 }
 
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source) {

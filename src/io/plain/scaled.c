@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A source whose values are slope * stored number + offset, as stated in MetaImage and HDF5 files. */
+/* A source whose values are slope * stored number + offset, as stated in MetaImage and HDF5 files, and NaN where the
+ * stored number stands for a missing value. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/warning.h"
@@ -15,6 +17,7 @@ typedef struct scaled {
     qb__source base;
     qb__source *stored;
     double slope, offset;
+    float missing; /* stored number of missing values; NAN: none */
 } scaled;
 
 enum { BLOCK = 4 << 20 }; /* bytes of stored numbers at once, or one layer of chunks */
@@ -40,7 +43,8 @@ static qb_status read_scaled(qb__source *source, const qb__region *region, void 
         status = s->stored->read(s->stored, &part, raw);
         if (status != QB_OK) break;
         qb_convert_to_float(raw, s->stored->dtype, part.count * values, to);
-        for (size_t k = 0; k < part.count * values; k++) to[k] = (float)(s->slope * (double)to[k] + s->offset);
+        for (size_t k = 0; k < part.count * values; k++)
+            to[k] = to[k] == s->missing ? NAN : (float)(s->slope * (double)to[k] + s->offset);
         to += part.count * values;
     }
     qb__free(raw);
@@ -49,7 +53,7 @@ static qb_status read_scaled(qb__source *source, const qb__region *region, void 
 
 static void release_scaled(qb__source *source) { qb__source_close(((scaled *)source)->stored); }
 
-static qb_status wrap(qb__source **source, double slope, double offset) {
+static qb_status wrap(qb__source **source, double slope, double offset, double missing) {
     qb__source *stored = *source;
     scaled *s;
     qb_status status = isfinite(slope) && isfinite(offset) && slope != 0
@@ -71,7 +75,7 @@ static qb_status wrap(qb__source **source, double slope, double offset) {
     s->base.release = release_scaled;
     s->stored = stored;
     stored->holes = NULL; /* moved to the new source */
-    s->slope = slope, s->offset = offset;
+    s->slope = slope, s->offset = offset, s->missing = (float)missing;
     if (!*s->base.trouble && (slope != 1 || offset != 0))
         snprintf(s->base.trouble, sizeof s->base.trouble,
                  "values are %g times the stored ones plus %g, as the file says" QB__CODE("scaled-values"), slope,
@@ -101,9 +105,9 @@ static qb_status read_other_sign(qb__source *source, const qb__region *region, v
 qb_status qb__source_scale(qb__source **source, double slope, double offset) {
     if (slope == 1 && offset == 0) return QB_OK;
     const qb_dtype whole = slope == 1 ? other_sign((*source)->dtype, offset) : QB_F32;
-    if (whole == QB_F32) return wrap(source, slope, offset);
+    if (whole == QB_F32) return wrap(source, slope, offset, NAN);
     const size_t cache = (*source)->cache;
-    const qb_status status = wrap(source, 1, 0);
+    const qb_status status = wrap(source, 1, 0, NAN);
     if (status != QB_OK) return status;
     (*source)->dtype = whole;
     (*source)->cache = cache;
@@ -111,4 +115,23 @@ qb_status qb__source_scale(qb__source **source, double slope, double offset) {
     return QB_OK;
 }
 
-qb_status qb__source_float(qb__source **source) { return wrap(source, 1, 0); }
+/* Whether a number of that type can have the value. */
+static bool is_of(qb_dtype dtype, double value) {
+    const bool is_signed = dtype == QB_I8 || dtype == QB_I16 || dtype == QB_I32;
+    const double most = qb__dtype_most(dtype);
+    return qb_dtype_is_float(dtype) || (value == floor(value) && value >= (is_signed ? -most - 1 : 0) && value <= most);
+}
+
+qb_status qb__source_values(qb__source **source, double slope, double offset, double missing) {
+    const qb_dtype stored = (*source)->dtype;
+    const bool sign = slope == 1 && other_sign(stored, offset) != QB_F32, quiet = !*(*source)->trouble;
+    if (isnan(missing) || !is_of(stored, missing)) return qb__source_scale(source, slope, offset);
+    qb__source_tell(*source, "numbers that are %g count as missing", missing);
+    const bool whole = !qb_dtype_is_float(stored) && slope == 1 && offset == floor(offset);
+    const qb_status status = wrap(source, slope, offset, missing);
+    if (status == QB_OK) (*source)->integers = whole;
+    if (status == QB_OK && sign && quiet) (*source)->trouble[0] = 0;
+    return status;
+}
+
+qb_status qb__source_float(qb__source **source) { return wrap(source, 1, 0, NAN); }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/share.h"
 #include "base/status.h"
 
@@ -48,6 +49,16 @@ qb_status qb__source_check_holes(const qb__source *source, const size_t *index, 
                     "%s: %zu of %zu images have no source (or 0 bytes), the first is image %zu: add their files, or "
                     "leave them out by --views or --exclude",
                     source->path, holes, count, at);
+}
+
+void qb__source_tell(qb__source *source, const char *format, ...) {
+    char text[sizeof source->files], before[sizeof source->files];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    snprintf(before, sizeof before, "%s", source->files);
+    qb__print(source->files, sizeof source->files, "%s%s%s", text, *before ? "; " : "", before);
 }
 
 void qb__source_is_volume(qb__source *source) {

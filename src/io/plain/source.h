@@ -34,6 +34,7 @@ struct qb__source {
     double voxel[3];  /* mm along x, y, z; 0 = unknown */
     double offset[3]; /* mm: world position of a volume's centre; 0 if the file does not state it */
     bool z_down;      /* z points down: see qb_stack */
+    bool integers;    /* float32 only because some of the integers are missing */
     bool turned;      /* the file states axes that are turned or mirrored; this is not applied */
     /* integers of our own files: the values of the number 0 and of the largest number; equal = none */
     double scale[2];
@@ -42,7 +43,7 @@ struct qb__source {
     qb_beam beam;         /* beam as the file states it */
     uint64_t unwritten;   /* chunks that were never written */
     char trouble[160];    /* one sentence about a fault that is not an error; "" */
-    char files[340];      /* several files: their number, the first and the last name; otherwise "" */
+    char files[340];      /* several files: their number, the first and the last name; before it, what else to tell */
     unsigned char *holes; /* [images] 1 for an image that is not stored and must not be read; owned; NULL: none */
     /* Reads the region densely into out[count][row1 - row0][columns]. Several threads may call it at once. */
     qb_status (*read)(qb__source *source, const qb__region *region, void *out);
@@ -52,6 +53,8 @@ struct qb__source {
 /* Allocates `bytes` for a reader's struct, which begins with its qb__source. */
 qb_status qb__source_create(size_t bytes, const char *format, const char *path, void *out);
 void qb__source_close(qb__source *source); /* NULL-safe */
+/* Puts a sentence in front of source->files, which the user is told. */
+__attribute__((format(printf, 2, 3))) void qb__source_tell(qb__source *source, const char *format, ...);
 /* The format says that the file is a volume. The quantity stays as the file states it; if it states none, it becomes a
  * volume. */
 void qb__source_is_volume(qb__source *source);
@@ -116,6 +119,8 @@ qb_status qb__source_check_holes(const qb__source *source, const size_t *index, 
 
 /* Replaces *source by its values times `slope` plus `offset`, as float32. The new source owns the old one. */
 qb_status qb__source_scale(qb__source **source, double slope, double offset);
+/* The same, where the stored number `missing` becomes NaN; NAN, or a number that the type does not have: none does. */
+qb_status qb__source_values(qb__source **source, double slope, double offset, double missing);
 /* Replaces *source by the same values as float32. The new source owns the old one. */
 qb_status qb__source_float(qb__source **source);
 

@@ -260,12 +260,13 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
             qb__note(&scan->parts.notes, "the file says that it holds %s, not projections" QB__CODE("not-projections"),
                      strcmp(stated, "volume") == 0 ? "a volume" : stated);
         bool hdf5 = strstr(info->format, "HDF5") != NULL;
-        bool counts = !qb_dtype_is_float(info->dtype) || hdf5 || fields;
+        const bool whole = !qb_dtype_is_float(info->dtype) || scan->parts.data.source->integers;
+        bool counts = whole || hdf5 || fields;
         info->quantity = counts ? QB_COUNTS : QB_LINE_INTEGRAL;
-        why = !qb_dtype_is_float(info->dtype) ? "assumed: integer data are counts"
-              : hdf5                          ? "assumed: HDF5 projections are counts"
-              : fields                        ? "assumed: data with flat fields are counts"
-                                              : "assumed: floating-point data are line integrals";
+        why = whole    ? "assumed: integer data are counts"
+              : hdf5   ? "assumed: HDF5 projections are counts"
+              : fields ? "assumed: data with flat fields are counts"
+                       : "assumed: floating-point data are line integrals";
     }
     snprintf(scan->quantity_from, sizeof scan->quantity_from, "%s", why);
     info->quantity_from = scan->quantity_from;

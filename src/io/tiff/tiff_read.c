@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ typedef struct tiff_source {
     size_t empty;         /* files of 0 bytes, each of which stands for an image that was not written */
     bool packed;          /* at least one image is not contiguous */
     double slope, offset; /* the numbers are slope * stored + offset; slope 0: as stored */
+    double missing;       /* stored number of pixels without a value; NAN: none */
 } tiff_source;
 
 /* Read rows of an image that is contiguous in its file. */
@@ -146,6 +148,18 @@ static qb_status agree(tiff_source *tiff, const char *name, const qb__tiff_shape
                     qb_dtype_name(base->dtype));
 }
 
+/* The number of pixels without a value, as GDAL states it, in text. */
+static double missing_of(TIFF *handle) {
+    enum { GDAL_NODATA = 42113, MOST = 63 };
+    uint32_t count = 0;
+    const char *text = NULL;
+    char number[MOST + 1] = "", *end = number;
+    if (TIFFGetField(handle, GDAL_NODATA, &count, &text) && text)
+        snprintf(number, sizeof number, "%.*s", (int)qb__smaller(count, MOST), text);
+    const double value = qb__strtod(number, &end);
+    return end > number ? value : NAN;
+}
+
 /* Read the "key=value" lines after the word quickbeam in our own files; in files of other programs, only the sizes of
  * voxels. */
 static void read_description(TIFF *handle, tiff_source *tiff) {
@@ -238,7 +252,7 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
                 qb__fail(QB_BAD_INPUT, "%s: its ImageDescription is cut off, which may say what the numbers are", name);
             goto out;
         }
-        if (tiff->count == tiff->empty) read_description(handle, tiff);
+        if (tiff->count == tiff->empty) read_description(handle, tiff), tiff->missing = missing_of(handle);
         if (shape.colour && !*tiff->base.trouble)
             snprintf(tiff->base.trouble, sizeof tiff->base.trouble,
                      "its images have several samples a pixel (colours): the first is taken" QB__CODE("colour-images"));
@@ -268,6 +282,7 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     tiff_source *tiff;
     qb_status status = qb__source_create(sizeof *tiff, "TIFF stack", path, &tiff);
     if (status != QB_OK) return status;
+    tiff->missing = NAN;
     tiff->base.read = read_tiff;
     tiff->base.release = release_tiff;
     QB__TRY(qb__source_files(&tiff->base, " .tif .tiff .btf ", &tiff->files));
@@ -282,7 +297,8 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     else if (tiff->files.count == 1)
         tiff->base.format = "multi-page TIFF";
     *source = &tiff->base;
-    return tiff->slope != 0 ? qb__source_scale(source, tiff->slope, tiff->offset) : QB_OK;
+    const bool scaled = tiff->slope != 0;
+    return qb__source_values(source, scaled ? tiff->slope : 1, scaled ? tiff->offset : 0, tiff->missing);
 out:
     status = qb__tiff_judge(status, path);
     qb__source_close(&tiff->base);

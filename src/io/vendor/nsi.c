@@ -251,10 +251,8 @@ static void say_crop(const nsi *n, qb__vendor *v, qb__scan_parts *parts) {
                  "give --crop" QB__CODE("metadata-unusable"),
                  n->path);
     if (!n->crop) return;
-    char *told = parts->data.source->files;
-    const size_t used = strlen(told), size = sizeof parts->data.source->files;
-    snprintf(told + used, size - used, "; <crop> leaves columns %zu:%zu and rows %zu:%zu", n->crop,
-             v->columns - n->crop, n->crop, v->rows - n->crop);
+    qb__source_tell(parts->data.source, "<crop> leaves columns %zu:%zu and rows %zu:%zu", n->crop, v->columns - n->crop,
+                    n->crop, v->rows - n->crop);
     v->columns -= 2 * n->crop, v->rows -= 2 * n->crop;
 }
 

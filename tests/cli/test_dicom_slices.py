@@ -92,7 +92,6 @@ def test_hounsfield(folder, tmp_path):
     assert e[0x00281054] == "HU" and (float(e[0x00281053]), float(e[0x00281052]), e[0x00280103]) == (1, 0, 1)
     qb("convert", folder / "hu", "-o", "back.npy", cwd=tmp_path)
     back = np.load(tmp_path / "back.npy")
-    assert back.dtype == np.int16
     np.testing.assert_array_equal(back, np.rint(want))
     info = qb_json("info", folder / "hu")
     assert (info["kind"], info["quantity"], info["units"], info["voxel_mm"]) == ("volume", "Hounsfield", "HU", [0.25] * 3)
@@ -108,6 +107,11 @@ def test_what_has_no_place(folder, tmp_path):
     qb("convert", "a.mha", "-o", "a%d.dcm", cwd=tmp_path)
     last = np.frombuffer(elements((tmp_path / "a29.dcm").read_bytes())[0x7FE00010], "<i2")
     assert list(last[-3:]) == [-32768, 32767, -32767]
+    assert elements((tmp_path / "a29.dcm").read_bytes())[0x00280120] == b"\0\x80"  # the number of what has no value
+    assert "numbers from -32768 to -32768 count as missing" in qb("info", tmp_path / "a%d.dcm").stderr
+    qb("convert", "a%d.dcm", "-o", "b.npy", cwd=tmp_path)
+    back = np.load(tmp_path / "b.npy")
+    assert np.isnan(back[-1, -1, -3]) and list(back[-1, -1, -2:]) == [32767, -32767] and np.isnan(back).sum() == 1
 
 
 def element(tag, kind, value):
@@ -116,14 +120,26 @@ def element(tag, kind, value):
     return struct.pack("<HH", tag >> 16, tag & 0xFFFF) + kind + (struct.pack("<HI", 0, len(value)) if long else struct.pack("<H", len(value))) + value
 
 
-def slice_of(values, z, bits=12, slope=1, intercept=-1024, axes=b"1\\0\\0\\0\\1\\0", modality=b"CT", frames=b"1"):
+def slice_of(values, z, bits=12, slope=1, intercept=-1024, axes=b"1\\0\\0\\0\\1\\0", modality=b"CT", frames=b"1", padding=()):
     word = lambda value: struct.pack("<H", value)
     meta = element(0x00020010, b"UI", b"1.2.840.10008.1.2.1\0")
     body = [(0x00080060, b"CS", modality), (0x00200032, b"DS", b"-3\\4\\%g" % z), (0x00200037, b"DS", axes), (0x00280002, b"US", word(1)), (0x00280008, b"IS", frames),
             (0x00280010, b"US", word(values.shape[0])), (0x00280011, b"US", word(values.shape[1])), (0x00280030, b"DS", b"0.5\\0.25"), (0x00280100, b"US", word(16)),
-            (0x00280101, b"US", word(bits)), (0x00280102, b"US", word(bits - 1)), (0x00280103, b"US", word(0)), (0x00281052, b"DS", b"%g" % intercept), (0x00281053, b"DS", b"%g" % slope),
+            (0x00280101, b"US", word(bits)), (0x00280102, b"US", word(bits - 1)), (0x00280103, b"US", word(0)),
+            *((0x00280120 + i, b"US", word(number)) for i, number in enumerate(padding)), (0x00281052, b"DS", b"%g" % intercept), (0x00281053, b"DS", b"%g" % slope),
             (0x7FE00010, b"OW", values.astype("<u2").tobytes())]
     return bytes(128) + b"DICM" + element(0x00020000, b"UL", struct.pack("<I", len(meta))) + meta + b"".join(element(*e) for e in body)
+
+
+@pytest.mark.parametrize("padding", [(), (7,), (9, 7), (7, 9)])
+def test_padding(tmp_path, padding):
+    """A number, or all from one to another, that scanners store outside of the circle that they reconstruct."""
+    values = np.arange(60).reshape(2, 5, 6)
+    for i in range(2):
+        (tmp_path / f"s{i}.dcm").write_bytes(slice_of(values[i], i, padding=padding))
+    qb("convert", tmp_path / "s%d.dcm", "-o", tmp_path / "v.npy")
+    lost = (values >= min(padding)) & (values <= max(padding)) if padding else values < 0
+    assert np.array_equal(np.load(tmp_path / "v.npy").astype("f8"), np.where(lost, np.nan, values - 1024.0), equal_nan=True)
 
 
 def test_slices_of_scanners(tmp_path):

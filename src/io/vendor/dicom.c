@@ -181,6 +181,7 @@ int qb__dicom_numbers(const qb__dicom *d, uint32_t tag, int most, double *out) {
     char text[128];
     if (!find(d, d->typed, d->first, tag, &e)) return 0;
     const bool private = tag >> 16 & 1;
+    if (is_type(&e, "SS", false)) return read_words(d, &e, 2, false, most, out);
     if (is_type(&e, "US", e.bytes == 2 && (private || (tag >> 16 == 0x28 && (tag & 0xffff) < 0x1000))))
         return read_words(d, &e, 2, false, most, out);
     if (is_type(&e, "FL", private)) return read_words(d, &e, 4, true, most, out);

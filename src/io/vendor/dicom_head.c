@@ -172,6 +172,10 @@ static void put_pixels(bytes *b, const qb_stack *s) {
     put_count(b, 0x00280101, 16);
     put_count(b, 0x00280102, 15);
     put_count(b, 0x00280103, s->dtype != QB_U16);
+    if (qb_dtype_is_float(s->dtype)) {
+        put_head(b, 0x00280120, "SS", 2);
+        put(b, (size_t)(uint16_t)QB__DICOM_PADDING, 2);
+    }
     put_numbers(b, 0x00281052, &slope[1], 1);
     put_numbers(b, 0x00281053, &slope[0], 1);
     put_text(b, 0x00281054, "LO", qb__dicom_hounsfield(s) ? "HU" : "US");

@@ -6,6 +6,7 @@
 #include "quickbeam/io.h"
 
 enum { QB__DICOM_HEAD = 4096, QB__DICOM_TAIL = 64, QB__DICOM_ROOT = 48 };
+enum { QB__DICOM_PADDING = INT16_MIN }; /* stored for NaN of volumes in Hounsfield units */
 
 /* Makes an identifier of the series by X.667: a number of 128 bits below 2.25. It is a hash of the path of the staging
  * folder. The path contains the time, so it is unique; and it is the same for all ranks of a job and for runs that

@@ -18,6 +18,7 @@ typedef struct slice {
     double rows, columns, samples, frames, bits, kept,
         sign; /* header: image size, channels, frames; bits of a pixel, bits in use, signed or not */
     double slope, intercept;
+    double padding, limit; /* stored numbers from one to the other are no values; NAN: none */
     double place[3], axes[6], spacing[2], thick, along; /* in mm; along: position along the normal of the slices */
     size_t file;
     uint64_t at;
@@ -34,7 +35,7 @@ static const struct {
     {0x00280002, AT(samples), 1, false}, {0x00280008, AT(frames), 1, false},  {0x00280010, AT(rows), 1, true},
     {0x00280011, AT(columns), 1, true},  {0x00280030, AT(spacing), 2, false}, {0x00280100, AT(bits), 1, true},
     {0x00280101, AT(kept), 1, false},    {0x00280103, AT(sign), 1, false},    {0x00281052, AT(intercept), 1, false},
-    {0x00281053, AT(slope), 1, false},
+    {0x00281053, AT(slope), 1, false},   {0x00280120, AT(padding), 1, false}, {0x00280121, AT(limit), 1, false},
 };
 
 static qb_status read_numbers(const qb__dicom *d, slice *s) {
@@ -69,7 +70,18 @@ static qb_status check(const qb__dicom *d, const slice *s) {
 }
 
 /* The value of each number if the file does not state it. */
-static const slice usual = {.samples = 1, .frames = 1, .slope = 1, .axes = {1, 0, 0, 0, 1, 0}};
+/* Both are stored as words without a sign, or with that of the pixels. */
+static void set_padding(slice *s) {
+    double *const ends[] = {&s->padding, &s->limit};
+    for (int i = 0; i < 2; i++)
+        if (s->sign > 0 && *ends[i] > INT16_MAX) *ends[i] -= 65536;
+    if (isnan(s->limit)) s->limit = s->padding;
+    const double low = fmin(s->padding, s->limit), high = fmax(s->padding, s->limit);
+    s->padding = low, s->limit = high;
+}
+
+static const slice usual = {
+    .samples = 1, .frames = 1, .slope = 1, .padding = NAN, .limit = NAN, .axes = {1, 0, 0, 0, 1, 0}};
 
 static qb_status read_slice(const char *path, size_t file, slice *s, qb__source *about) {
     qb__dicom d;
@@ -79,6 +91,7 @@ static qb_status read_slice(const char *path, size_t file, slice *s, qb__source 
     QB__TRY(read_numbers(&d, s));
     if (s->kept == 0) s->kept = s->bits;
     QB__TRY(check(&d, s));
+    set_padding(s);
     s->file = file;
     s->at = d.pixels;
     for (int i = 0; i < 3; i++) {
@@ -137,7 +150,7 @@ static qb_status read_image(void *context, size_t number, size_t worker) {
     for (size_t i = 0; i < count && status == QB_OK; i++) {
         const int value = number_of(s, stored + i * size);
         if (base->dtype == QB_F32)
-            values[i] = (float)(s->slope * value + s->intercept);
+            values[i] = value >= s->padding && value <= s->limit ? NAN : (float)(s->slope * value + s->intercept);
         else
             integers[i] = (int16_t)(uint16_t)value;
     }
@@ -205,8 +218,8 @@ static void choose_type(slices *all, bool ours) {
     const slice *s = all->slices;
     bool same = s->bits == 16;
     for (size_t i = 0; i < all->base.shape[0]; i++)
-        same =
-            same && s[i].sign == s->sign && s[i].bits == s->bits && (ours || (s[i].slope == 1 && s[i].intercept == 0));
+        same = same && s[i].sign == s->sign && s[i].bits == s->bits && isnan(s[i].padding) &&
+               (ours || (s[i].slope == 1 && s[i].intercept == 0));
     all->base.dtype = !same ? QB_F32 : s->sign > 0 ? QB_I16 : QB_U16;
 }
 
@@ -246,6 +259,8 @@ static qb_status read_heads(slices *all) {
     QB__TRY(read_note(all, &note));
     choose_type(all, note != NULL);
     if (note) qb__sidecar_take(note, base);
+    if (!isnan(all->slices[0].padding))
+        qb__source_tell(base, "numbers from %g to %g count as missing", all->slices[0].padding, all->slices[0].limit);
     if (strcmp(base->units, "1/pixel") == 0) memset(base->voxel, 0, sizeof base->voxel);
 out:
     cJSON_Delete(note);

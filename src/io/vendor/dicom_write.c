@@ -16,14 +16,12 @@
 #include "io/tiff/tiff_write.h"
 #include "io/vendor/dicom_head.h"
 
-enum { PADDING = -32768 };
-
 typedef struct dicom_writer {
     qb__series files;
     char root[QB__DICOM_ROOT]; /* text with which all identifiers begin */
 } dicom_writer;
 
-/* Rounds Hounsfield units to integers. NaN becomes PADDING, which is below all values. */
+/* Rounds Hounsfield units to integers. NaN becomes QB__DICOM_PADDING, which is below all values. */
 static void round_values(const qb_stack *s, const void *values, int16_t *out) {
     const size_t columns = s->shape[2];
     float line[64];
@@ -31,7 +29,8 @@ static void round_values(const qb_stack *s, const void *values, int16_t *out) {
         const size_t n = qb__smaller(64, s->shape[1] * columns - at);
         qb_convert_to_float((const char *)values + at * qb_dtype_size(s->dtype), s->dtype, n, line);
         for (size_t i = 0; i < n; i++)
-            out[at + i] = (int16_t)(isnan(line[i]) ? PADDING : fmax(fmin(rint((double)line[i]), 32767), PADDING + 1));
+            out[at + i] = (int16_t)(isnan(line[i]) ? QB__DICOM_PADDING
+                                                   : fmax(fmin(rint((double)line[i]), 32767), QB__DICOM_PADDING + 1));
     }
 }
 

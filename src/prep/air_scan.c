@@ -201,7 +201,7 @@ static double seconds(const qb_scan_info *info, const qb_prep_options *options, 
     (void)rows, (void)threads;
     double level;
     const bool all = parse_percentile(options->air, &level) || strcmp(options->air, "auto") == 0;
-    return all ? (double)info->views * (double)info->rows * (double)info->columns * 5e-9 : 0;
+    return all ? (double)info->views * (double)info->rows * (double)info->columns * 2e-9 : 0;
 }
 
 /* The open beam of every view, in the region of --air (X0:X1,Y0:Y1 or auto) or as a percentile of the whole view

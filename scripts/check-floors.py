@@ -198,8 +198,17 @@ def check_calls():
         complain(f"src/{home[name]}.c", f"{name}() is used here alone: make it static")
 
 
+def check_headers():
+    """Several sources are compiled as one (scripts/units.cmake), so what a header defines must not take a source's name."""
+    for file in (f for f in files("src") if f.suffix == ".h" and f.relative_to(root).parts[1] not in ("cpu", "kernels")):
+        for name in re.findall(r"^static inline [^;{(]*?\b(\w+)\(", file.read_text(), re.M):
+            if not name.startswith("qb_"):
+                complain(file, f"{name}() is in a header: its name begins with qb__")
+
+
 check_floors()
 check_guests()
+check_headers()
 check_circles()
 check_writers()
 check_interfaces()

@@ -23,7 +23,7 @@ qb_status qb__zarr_compressor(const char *path, const char *name, qb__zarr_array
 
 /* The byte order of the codec `bytes` for numbers of `size` bytes. */
 static qb_status order_of(const char *path, const cJSON *codec, size_t size, bool *big) {
-    const char *word = text_of(item_of(codec, "configuration"), "endian");
+    const char *word = qb__zarr_text(qb__zarr_item(codec, "configuration"), "endian");
     *big = strcmp(word, "big") == 0;
     if (*big || strcmp(word, "little") == 0 || (size == 1 && !*word)) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s: its byte order is '%.40s': correct endian to little or big", path, word);
@@ -33,15 +33,15 @@ static qb_status index_codecs_of(const char *path, const cJSON *list, qb__zarr_a
     const cJSON *codec;
     cJSON_ArrayForEach(codec, list) {
         bool big = false;
-        if (has_name(codec, "crc32c")) {
+        if (qb__zarr_is(codec, "crc32c")) {
             a->index_checked = true;
             continue;
         }
-        const qb_status status = has_name(codec, "bytes") ? order_of(path, codec, 8, &big) : QB_OK;
+        const qb_status status = qb__zarr_is(codec, "bytes") ? order_of(path, codec, 8, &big) : QB_OK;
         if (status != QB_OK) return status;
-        if (!has_name(codec, "bytes") || big)
+        if (!qb__zarr_is(codec, "bytes") || big)
             return qb__fail(QB_UNSUPPORTED, "%s: the index of its shards is by %.40s: save it by bytes and crc32c",
-                            path, text_of(codec, "name"));
+                            path, qb__zarr_text(codec, "name"));
     }
     return QB_OK;
 }
@@ -51,19 +51,19 @@ static qb_status codecs_of(const char *path, const cJSON *list, bool inner, qb__
 static qb_status shard_of(const char *path, const cJSON *about, qb__zarr_array *a) {
     qb_status status;
     a->sharded = true;
-    const char *where = text_of(about, "index_location");
+    const char *where = qb__zarr_text(about, "index_location");
     a->index_first = strcmp(where, "start") == 0;
     if (*where && !a->index_first && strcmp(where, "end") != 0)
         return qb__fail(QB_BAD_INPUT, "%s: its index_location is '%.40s': correct it to start or end", path, where);
-    QB__TRY(qb__zarr_sizes(path, "chunk_shape of shards", item_of(about, "chunk_shape"), a->axes, a->chunk));
+    QB__TRY(qb__zarr_sizes(path, "chunk_shape of shards", qb__zarr_item(about, "chunk_shape"), a->axes, a->chunk));
     for (int i = 0; i < 3; i++) {
         if (a->file[i] % a->chunk[i] == 0) continue;
         status = qb__fail(QB_BAD_INPUT, "%s: shards of %zu are no multiple of its chunks of %zu", path, a->file[i],
                           a->chunk[i]);
         goto out;
     }
-    QB__TRY(index_codecs_of(path, item_of(about, "index_codecs"), a));
-    status = codecs_of(path, item_of(about, "codecs"), true, a);
+    QB__TRY(index_codecs_of(path, qb__zarr_item(about, "index_codecs"), a));
+    status = codecs_of(path, qb__zarr_item(about, "codecs"), true, a);
 out:
     return status;
 }
@@ -73,16 +73,16 @@ static qb_status codecs_of(const char *path, const cJSON *list, bool inner, qb__
     bool bytes = false;
     const cJSON *codec;
     cJSON_ArrayForEach(codec, list) {
-        const bool shards = has_name(codec, "sharding_indexed") && !inner && cJSON_GetArraySize(list) == 1;
-        bytes |= shards || has_name(codec, "bytes");
-        if (has_name(codec, "bytes"))
+        const bool shards = qb__zarr_is(codec, "sharding_indexed") && !inner && cJSON_GetArraySize(list) == 1;
+        bytes |= shards || qb__zarr_is(codec, "bytes");
+        if (qb__zarr_is(codec, "bytes"))
             status = order_of(path, codec, qb_dtype_size(a->dtype), &a->swap);
         else if (shards)
-            status = shard_of(path, item_of(codec, "configuration"), a);
-        else if (has_name(codec, "crc32c"))
+            status = shard_of(path, qb__zarr_item(codec, "configuration"), a);
+        else if (qb__zarr_is(codec, "crc32c"))
             a->checked = true;
         else
-            status = qb__zarr_compressor(path, name_of(codec), a);
+            status = qb__zarr_compressor(path, qb__zarr_word(codec), a);
         if (status != QB_OK) return status;
     }
     if (bytes) return QB_OK;

@@ -15,7 +15,7 @@
 enum { TEXT_MOST = 64 << 20 };
 
 static qb_status shape_of(const char *path, const cJSON *root, qb__zarr_array *a) {
-    const cJSON *shape = item_of(root, "shape");
+    const cJSON *shape = qb__zarr_item(root, "shape");
     a->axes = cJSON_GetArraySize(shape);
     if (a->axes < 1 || a->axes > QB__ZARR_AXES)
         return qb__fail(QB_UNSUPPORTED, "%s: an array of %d axes; 1 to %d can be read", path, a->axes, QB__ZARR_AXES);
@@ -37,7 +37,7 @@ static qb_status separator_of(const char *path, const cJSON *item, char usual, q
 }
 
 static qb_status check_version(const char *folder, const char *file, const cJSON *root, int version) {
-    const double stated = cJSON_GetNumberValue(item_of(root, "zarr_format"));
+    const double stated = cJSON_GetNumberValue(qb__zarr_item(root, "zarr_format"));
     if (stated == version) return QB_OK;
     if (isnan(stated))
         return qb__fail(QB_BAD_INPUT, "%s/%s: its zarr_format is missing: add %d", folder, file, version);
@@ -53,57 +53,59 @@ static qb_status check_transformers(const char *path, const cJSON *list) {
     return qb__fail(QB_UNSUPPORTED,
                     "%s: its chunks are stored through %d storage_transformers, the first is '%.40s': "
                     "save it without",
-                    path, count, name_of(cJSON_GetArrayItem(list, 0)));
+                    path, count, qb__zarr_word(cJSON_GetArrayItem(list, 0)));
 }
 
 static qb_status array_3(const char *path, const cJSON *root, qb__zarr_array *a) {
-    const cJSON *grid = item_of(root, "chunk_grid"), *keys = item_of(root, "chunk_key_encoding");
+    const cJSON *grid = qb__zarr_item(root, "chunk_grid"), *keys = qb__zarr_item(root, "chunk_key_encoding");
     qb_status status;
     a->version = 3;
-    a->prefixed = !has_name(keys, "v2");
-    if (keys && a->prefixed && !has_name(keys, "default")) {
+    a->prefixed = !qb__zarr_is(keys, "v2");
+    if (keys && a->prefixed && !qb__zarr_is(keys, "default")) {
         status = qb__fail(QB_UNSUPPORTED, "%s: its chunk_key_encoding is '%.40s': save it by 'default' or 'v2'", path,
-                          text_of(keys, "name"));
+                          qb__zarr_text(keys, "name"));
         goto out;
     }
-    QB__TRY(separator_of(path, item_of(item_of(keys, "configuration"), "separator"), a->prefixed ? '/' : '.', a));
+    QB__TRY(separator_of(path, qb__zarr_item(qb__zarr_item(keys, "configuration"), "separator"),
+                         a->prefixed ? '/' : '.', a));
     QB__TRY(shape_of(path, root, a));
-    QB__TRY(qb__zarr_type(path, name_of(item_of(root, "data_type")), a));
-    QB__TRY(qb__zarr_fill(path, item_of(root, "fill_value"), a));
-    if (!has_name(grid, "regular")) {
-        status = qb__fail(QB_UNSUPPORTED, "%s: its grid of chunks is %.24s, not regular", path, text_of(grid, "name"));
+    QB__TRY(qb__zarr_type(path, qb__zarr_word(qb__zarr_item(root, "data_type")), a));
+    QB__TRY(qb__zarr_fill(path, qb__zarr_item(root, "fill_value"), a));
+    if (!qb__zarr_is(grid, "regular")) {
+        status =
+            qb__fail(QB_UNSUPPORTED, "%s: its grid of chunks is %.24s, not regular", path, qb__zarr_text(grid, "name"));
         goto out;
     }
-    QB__TRY(
-        qb__zarr_sizes(path, "chunk_shape", item_of(item_of(grid, "configuration"), "chunk_shape"), a->axes, a->file));
+    QB__TRY(qb__zarr_sizes(path, "chunk_shape", qb__zarr_item(qb__zarr_item(grid, "configuration"), "chunk_shape"),
+                           a->axes, a->file));
     memcpy(a->chunk, a->file, sizeof a->chunk);
-    QB__TRY(check_transformers(path, item_of(root, "storage_transformers")));
-    status = qb__zarr_codecs(path, item_of(root, "codecs"), a);
+    QB__TRY(check_transformers(path, qb__zarr_item(root, "storage_transformers")));
+    status = qb__zarr_codecs(path, qb__zarr_item(root, "codecs"), a);
 out:
     return status;
 }
 
 static qb_status array_2(const char *path, const cJSON *root, qb__zarr_array *a) {
-    const char *order = text_of(root, "order");
-    const cJSON *compressor = item_of(root, "compressor"), *filters = item_of(root, "filters");
+    const char *order = qb__zarr_text(root, "order");
+    const cJSON *compressor = qb__zarr_item(root, "compressor"), *filters = qb__zarr_item(root, "filters");
     qb_status status;
     a->version = 2;
     QB__TRY(check_version(path, ".zarray", root, 2));
-    QB__TRY(separator_of(path, item_of(root, "dimension_separator"), '.', a));
+    QB__TRY(separator_of(path, qb__zarr_item(root, "dimension_separator"), '.', a));
     QB__TRY(shape_of(path, root, a));
-    QB__TRY(qb__zarr_type(path, text_of(root, "dtype"), a));
-    QB__TRY(qb__zarr_fill(path, item_of(root, "fill_value"), a));
-    QB__TRY(qb__zarr_sizes(path, "chunks", item_of(root, "chunks"), a->axes, a->file));
+    QB__TRY(qb__zarr_type(path, qb__zarr_text(root, "dtype"), a));
+    QB__TRY(qb__zarr_fill(path, qb__zarr_item(root, "fill_value"), a));
+    QB__TRY(qb__zarr_sizes(path, "chunks", qb__zarr_item(root, "chunks"), a->axes, a->file));
     memcpy(a->chunk, a->file, sizeof a->chunk);
-    if (item_of(root, "order") && strcmp(order, "C") != 0 && strcmp(order, "F") != 0)
+    if (qb__zarr_item(root, "order") && strcmp(order, "C") != 0 && strcmp(order, "F") != 0)
         status = qb__fail(QB_BAD_INPUT, "%s: its order is '%.40s': correct it to C or F", path, order);
     else if (*order == 'F' && a->axes > 1)
         status = qb__fail(QB_UNSUPPORTED, "%s: its chunks are in Fortran order: save it in C order", path);
     else if (cJSON_GetArraySize(filters) > 0)
         status = qb__fail(QB_UNSUPPORTED, "%s: its chunks went through filters (%.24s): save it without", path,
-                          text_of(cJSON_GetArrayItem(filters, 0), "id"));
+                          qb__zarr_text(cJSON_GetArrayItem(filters, 0), "id"));
     else if (cJSON_IsObject(compressor))
-        status = qb__zarr_compressor(path, text_of(compressor, "id"), a);
+        status = qb__zarr_compressor(path, qb__zarr_text(compressor, "id"), a);
 out:
     return status;
 }
@@ -167,7 +169,7 @@ static qb_status check_members(const char *folder, const cJSON *root) {
                                         "fill_value",  "codecs",    "storage_transformers", "dimension_names"};
     const cJSON *item;
     cJSON_ArrayForEach(item, root) {
-        bool fine = cJSON_IsFalse(item_of(item, "must_understand"));
+        bool fine = cJSON_IsFalse(qb__zarr_item(item, "must_understand"));
         for (size_t i = 0; i < sizeof known / sizeof *known; i++) fine |= strcmp(item->string, known[i]) == 0;
         if (!fine)
             return qb__fail(QB_UNSUPPORTED,
@@ -179,7 +181,7 @@ static qb_status check_members(const char *folder, const cJSON *root) {
 }
 
 static qb_status load_3(const char *folder, cJSON *root, qb__zarr_array *a, bool *is_array, cJSON **attributes) {
-    const char *type = text_of(root, "node_type");
+    const char *type = qb__zarr_text(root, "node_type");
     qb_status status = check_version(folder, "zarr.json", root, 3);
     *is_array = strcmp(type, "array") == 0;
     if (status == QB_OK && !*is_array && strcmp(type, "group") != 0)

@@ -8,21 +8,21 @@
 #include "io/zarr/zarr.h"
 
 /* The metadata of an array, as JSON. */
-static inline const char *text_of(const cJSON *object, const char *key) {
+static inline const char *qb__zarr_text(const cJSON *object, const char *key) {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
     return text ? text : "";
 }
 
-static inline const cJSON *item_of(const cJSON *object, const char *key) {
+static inline const cJSON *qb__zarr_item(const cJSON *object, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
 /* The name of a codec, a type ...: a text, or a member of an object. */
-static inline const char *name_of(const cJSON *item) {
-    return cJSON_IsString(item) ? cJSON_GetStringValue(item) : text_of(item, "name");
+static inline const char *qb__zarr_word(const cJSON *item) {
+    return cJSON_IsString(item) ? cJSON_GetStringValue(item) : qb__zarr_text(item, "name");
 }
 
-static inline bool has_name(const cJSON *item, const char *name) { return strcmp(name_of(item), name) == 0; }
+static inline bool qb__zarr_is(const cJSON *item, const char *name) { return strcmp(qb__zarr_word(item), name) == 0; }
 
 /* Reads the sizes of the last three axes; those before them must be 1. `name`: what they are, for the message. */
 qb_status qb__zarr_sizes(const char *path, const char *name, const cJSON *list, int axes, size_t n[3]);

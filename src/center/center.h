@@ -43,9 +43,9 @@ qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t c
 /* Registration: views half a turn apart are mirror images about the axis. `each`, if not NULL, receives the column of
  * each row (NAN: none found); it shows whether the axis is tilted. */
 qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer *answer, double *each);
-/* Half turns of an object wider than the detector have few edges, and trial slices of little else. If so, compares the
- * values of the opposite views at both ends as well: lowers the confidence of answers that they contradict, and replaces
- * that of registration, `edges`, if they are more certain. */
+/* Half turns of an object wider than the detector have few edges, and trial slices of it may show a false dip. If so,
+ * also compares the values of both ends of the half turn: lowers the confidence of answers that they contradict, and
+ * replaces that of registration, `edges`, if they are more certain. */
 qb_status qb__center_ends(const qb__center_rows *rows, qb__center_answer *edges, qb__center_answer *sharpness);
 /* Tells whether most views do not end in air: the object is wider than the detector. */
 bool qb__center_cut_off(const qb__center_rows *rows);
@@ -106,6 +106,8 @@ double qb__center_ramp(double value, double from, double to);
 /* The mean of every `bin` columns; column k of the result is column bin k + (bin - 1) / 2 of the
  * row. out[columns / bin]. */
 void qb__center_bin(const float *row, size_t columns, size_t bin, float *out);
+/* Mean over 2 reach + 1 columns, with the end values repeated. `out` must not be `row`. */
+void qb__center_box(const float *row, size_t columns, size_t reach, float *out);
 /* Position of the extremum of the parabola through three neighbouring values: -1..1, relative to the middle value. */
 double qb__center_vertex(double before, double at, double after);
 

@@ -20,6 +20,17 @@ double qb__center_vertex(double before, double at, double after) {
     return at_vertex < -1 ? -1 : at_vertex > 1 ? 1 : at_vertex;
 }
 
+void qb__center_box(const float *row, size_t width, size_t reach, float *out) {
+    double sum = 0;
+    ptrdiff_t n = (ptrdiff_t)width, r = (ptrdiff_t)reach;
+    for (ptrdiff_t k = -r; k <= r; k++) sum += (double)row[k < 0 ? 0 : k < n ? k : n - 1];
+    for (ptrdiff_t k = 0; k < n; k++) {
+        out[k] = (float)(sum / (double)(2 * r + 1));
+        ptrdiff_t in = k + r + 1, gone = k - r;
+        sum += (double)row[in < n ? in : n - 1] - (double)row[gone < 0 ? 0 : gone];
+    }
+}
+
 void qb__center_bin(const float *row, size_t columns, size_t bin, float *out) {
     for (size_t k = 0; k < columns / bin; k++) {
         float sum = 0;

@@ -7,8 +7,8 @@
  * strip, and an edge that meets its own mirror image does not mislead it. All columns are searched, except those with
  * the narrowest strips.
  *
- * Half a turn has only the views at its two ends. Then strips narrower than a third of the view are left out, because
- * with so few pairs they agree by chance, and nothing is subtracted that stands still. */
+ * Half a turn has only its two ends (center_ends.c). Then strips narrower than a third of the view are left out, because
+ * with so few pairs they agree by chance. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "center/center.h"
-#include "center/center_pairs.h"
+#include "center/center_overlap.h"
 #include "center/center_still.h"
 
 enum { COARSE_COLUMNS = 256, GROUPS = 32, LEAST_STRIP = 6 };
@@ -118,15 +118,7 @@ static void group_task(void *context, size_t group, int worker) {
         correlate(s, &s->pairs->pair[p], s->mirrored + (size_t)worker * s->width, s->cross + at, s->spread + at);
 }
 
-/* The rows row0 to row1 - 1 are searched; `still`, what stands still, is subtracted from them. */
-typedef struct asked {
-    const qb__center_rows *rows;
-    const qb__center_pairs *pairs;
-    const float *still;
-    size_t row0, row1;
-} asked;
-
-static qb_status begin(search *s, const asked *a, size_t bin) {
+static qb_status begin(search *s, const qb__center_overlapped *a, size_t bin) {
     const size_t width = s->width, threads = (size_t)qb__pool_threads(a->rows->pool);
     qb_status status;
     s->rows = a->rows, s->pairs = a->pairs, s->still = a->still, s->bin = bin;
@@ -158,7 +150,8 @@ static void divide(search *s, double *curve) {
 
 /* Computes R for axes from low to high, in columns of the detector. The caller frees *curve. `even`: all strips have
  * the same length. */
-static qb_status run(search *s, const asked *a, size_t bin, double low, double high, bool even, double **curve) {
+static qb_status run(search *s, const qb__center_overlapped *a, size_t bin, double low, double high, bool even,
+                     double **curve) {
     const qb__center_rows *rows = a->rows;
     const size_t width = rows->columns / bin;
     const ptrdiff_t share = (ptrdiff_t)width / (a->pairs->one_sided ? 3 : 32);
@@ -175,7 +168,8 @@ static qb_status run(search *s, const asked *a, size_t bin, double low, double h
     qb_status status;
     QB__TRY(begin(s, a, bin));
     QB__TRY(qb__alloc(s->lags, sizeof **curve, curve));
-    for (s->row = a->row0; s->row < a->row1; s->row++) {
+    for (s->row = 0; s->row < rows->rows; s->row++) {
+        if (a->which != QB__CENTER_ALL && (s->row == a->row) != (a->which == QB__CENTER_ONLY)) continue;
         QB__TRY(qb__check_cancel(rows->env));
         if (s->still) qb__center_bin(s->still + s->row * rows->columns, rows->columns, bin, s->binned);
         qb__pool_for(rows->pool, a->pairs->views, line_task, s);
@@ -239,7 +233,7 @@ static double value_at(const search *s, const double *curve, double column) {
 }
 
 /* Finds the column to a fraction of a column, within `reach` of `near`; *column stays if there is no peak. */
-static qb_status place(const asked *a, double near, double reach, double *column) {
+static qb_status place(const qb__center_overlapped *a, double near, double reach, double *column) {
     search s = {0};
     double *curve = NULL;
     qb_status status = run(&s, a, 1, fmax(near - reach, a->rows->low), fmin(near + reach, a->rows->high), true, &curve);
@@ -249,33 +243,49 @@ static qb_status place(const asked *a, double near, double reach, double *column
     return status;
 }
 
-/* If rows give different columns, something other than the object moves the answers: lower the confidence. */
-static qb_status trust(const asked *all, double reach, qb__center_answer *answer) {
-    const double GOOD = 0.1, BAD = 0.35; /* columns */
+/* Standard error of a column that is found again without each of the rows. */
+static double jackknife(const double *each, size_t rows) {
+    double sum = 0, squares = 0;
+    for (size_t r = 0; r < rows; r++) sum += each[r] / (double)rows;
+    for (size_t r = 0; r < rows; r++) squares += (each[r] - sum) * (each[r] - sum);
+    return rows > 3 ? sqrt((double)(rows - 1) / (double)rows * squares) : NAN;
+}
+
+/* If rows give different columns, something other than the object moves the answers: lower the confidence. The two ends
+ * of half a turn are too noisy for one row. */
+static qb_status trust(const qb__center_overlapped *all, double reach, qb__center_answer *answer) {
+    const bool ends = all->pairs->one_sided;
+    const double good = ends ? 0.15 : 0.1, bad = ends ? 0.9 : 0.35; /* columns */
+    const size_t rows = all->rows->rows < QB__CENTER_ROWS ? all->rows->rows : QB__CENTER_ROWS;
     double each[QB__CENTER_ROWS];
+    qb__center_overlapped part = *all;
     qb_status status = QB_OK;
-    for (size_t r = 0; r < all->rows->rows && r < QB__CENTER_ROWS && status == QB_OK; r++) {
-        const asked one = {all->rows, all->pairs, all->still, r, r + 1};
-        each[r] = NAN;
-        status = place(&one, answer->column, reach, &each[r]);
+    part.which = ends ? QB__CENTER_WITHOUT : QB__CENTER_ONLY;
+    for (size_t r = 0; r < rows && status == QB_OK; r++) {
+        part.row = r;
+        each[r] = ends ? answer->column : NAN;
+        status = place(&part, answer->column, reach, &each[r]);
     }
-    const double scatter = qb__center_scatter(each, all->rows->rows);
-    if (!isnan(scatter)) answer->confidence *= 1 - qb__center_ramp(scatter, GOOD, BAD);
+    const double scatter = ends ? jackknife(each, rows) : qb__center_scatter(each, rows);
+    if (!isnan(scatter)) answer->confidence *= 1 - qb__center_ramp(scatter, good, bad);
     return status;
 }
 
-static qb_status find(const asked *a, double other, qb__center_answer *answer, double *other_agrees) {
+qb_status qb__center_overlap_find(const qb__center_overlapped *a, double other, qb__center_answer *answer,
+                                  double *height, double *there) {
     const qb__center_rows *rows = a->rows;
     size_t bin = (rows->columns + COARSE_COLUMNS - 1) / COARSE_COLUMNS;
     search s = {0};
     double *curve = NULL;
     qb_status status;
-    *answer = (qb__center_answer){NAN, 0};
+    *answer = (qb__center_answer){NAN, 0}, *height = NAN;
+    if (there) *there = NAN;
     QB__TRY(run(&s, a, bin, rows->low, rows->high, false, &curve));
     if (!curve) goto out;
     peak best = find_peak(curve, s.lags);
     if (!(best.height > 0) || best.at == 0 || best.at + 1 >= s.lags) goto out;
-    if (other_agrees && !isnan(other)) *other_agrees = value_at(&s, curve, other) / best.height;
+    *height = best.height;
+    if (there && !isnan(other)) *there = value_at(&s, curve, other);
     answer->confidence = 0.98 * qb__center_ramp(best.height - best.second, 0.05, 0.35) *
                          qb__center_ramp(best.height / chance_at(&s, best.at), 4, 8);
     answer->column = column_of(&s, (double)best.at);
@@ -294,67 +304,25 @@ static qb_status find_both(const qb__center_rows *rows, const qb__center_pairs *
                            qb__center_answer *answer, double *other_agrees) {
     const double SURE = 0.9, GOOD = 0.1, BAD = 0.4; /* GOOD, BAD: columns */
     float *still;
-    double agrees = NAN;
+    double height = NAN, there = NAN;
     qb__center_answer whole;
     qb_status status = qb__center_still(rows, pairs, &still);
-    const asked moving = {rows, pairs, still, 0, rows->rows}, all = {rows, pairs, NULL, 0, rows->rows};
-    if (status == QB_OK) status = find(&moving, other, answer, other_agrees);
+    const qb__center_overlapped moving = {.rows = rows, .pairs = pairs, .still = still},
+                                all = {.rows = rows, .pairs = pairs};
+    if (status == QB_OK) status = qb__center_overlap_find(&moving, other, answer, &height, &there);
+    if (other_agrees) *other_agrees = there / height;
     if (status != QB_OK || answer->confidence > SURE) {
         qb__free(still);
         return status;
     }
-    status = find(&all, other, &whole, &agrees);
+    status = qb__center_overlap_find(&all, other, &whole, &height, &there);
     if (status == QB_OK && !isnan(whole.column))
         whole.confidence *= 1 - qb__center_ramp(qb__center_uneven(rows, still, whole.column), GOOD, BAD);
     qb__free(still);
     if (status == QB_OK && whole.confidence > answer->confidence) {
         *answer = whole;
-        if (other_agrees) *other_agrees = agrees;
+        if (other_agrees) *other_agrees = there / height;
     }
-    return status;
-}
-
-/* An extrapolated view is the less certain the further the rim of the object moves from view to view. */
-static double trust_ends(const qb__center_pairs *pairs) {
-    const double END = 0.8, GOOD = 2, BAD = 3.5; /* GOOD, BAD: columns */
-    return END * (1 - qb__center_ramp(pairs->moves, GOOD, BAD));
-}
-
-/* Lowers the confidence of an answer at whose column the values of opposite views do not agree. `sure`: how certain the
- * values are of their own column. */
-static void doubt(const qb__center_answer *values, double agrees, double sure, qb__center_answer *answer) {
-    if (isnan(values->column) || isnan(agrees)) return;
-    answer->confidence *= 1 - sure * (1 - qb__center_ramp(agrees, 0.2, 0.8));
-}
-
-/* The values at the ends of half a turn, where the object is wider than the detector. */
-static qb_status judge_ends(const qb__center_rows *rows, const qb__center_pairs *pairs, qb__center_answer *edges,
-                            qb__center_answer *sharpness) {
-    const double UNSEEN = 0.3; /* the weight of edges that the values do not confirm */
-    const asked all = {rows, pairs, NULL, 0, rows->rows};
-    const double trust = trust_ends(pairs);
-    double agrees = NAN;
-    qb__center_answer values;
-    qb_status status = find(&all, sharpness->column, &values, &agrees);
-    if (status != QB_OK) return status;
-    doubt(&values, agrees, values.confidence, sharpness);
-    agrees = NAN;
-    status = find(&all, edges->column, &values, &agrees);
-    if (status != QB_OK) return status;
-    const double seen = fabs(values.column - edges->column) < 1 ? qb__center_ramp(values.confidence, 0, 0.5) : 0;
-    edges->confidence = fmin(edges->confidence, trust) * (UNSEEN + (1 - UNSEEN) * seen);
-    doubt(&values, agrees, 1, edges);
-    values.confidence *= trust;
-    if (values.confidence > edges->confidence) *edges = values;
-    return QB_OK;
-}
-
-qb_status qb__center_ends(const qb__center_rows *rows, qb__center_answer *edges, qb__center_answer *sharpness) {
-    qb__center_pairs pairs;
-    if (rows->columns < 16 || !qb__center_cut_off(rows)) return QB_OK;
-    qb_status status = qb__center_pairs_find(rows->angles, rows->views, (double)rows->columns / 2, &pairs);
-    if (status == QB_OK && pairs.count && pairs.one_sided) status = judge_ends(rows, &pairs, edges, sharpness);
-    qb__center_pairs_clear(&pairs);
     return status;
 }
 

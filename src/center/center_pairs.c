@@ -162,8 +162,6 @@ qb_status qb__center_pairs_find(const double *angles, size_t views, double radiu
     pairs->one_sided = true;
     step = fmax(step, RIM_MOVES / radius);
     pairs->count = find_extrapolated(list, views, step, pairs->pair);
-    for (size_t p = 0; p < pairs->count; p++)
-        if (pairs->pair[p].weight < 0) pairs->moves = step * radius;
 out:
     if (status == QB_OK) {
         pairs->noise = noise_of(pairs->pair, pairs->count);

@@ -19,7 +19,6 @@ typedef struct qb__center_pairs {
     size_t *view, views; /* the views that occur in pairs */
     double opposed;      /* fraction of the examined views that have an opposite */
     double noise;        /* standard deviation of the weighted mean over all pairs, relative to that of one pair */
-    double moves; /* columns by which the rim of the object moves between two views of an extrapolation; 0: none */
     /* only views at the ends of half a turn are opposite: there are few pairs, some of them extrapolated */
     bool one_sided;
 } qb__center_pairs;

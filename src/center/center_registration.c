@@ -36,18 +36,6 @@ typedef struct level {
     size_t row;
 } level;
 
-/* Mean over 2 reach + 1 columns, with the end values repeated. `out` must not be `row`. */
-static void box(const float *row, size_t width, size_t reach, float *out) {
-    double sum = 0;
-    ptrdiff_t n = (ptrdiff_t)width, r = (ptrdiff_t)reach;
-    for (ptrdiff_t k = -r; k <= r; k++) sum += (double)row[k < 0 ? 0 : k < n ? k : n - 1];
-    for (ptrdiff_t k = 0; k < n; k++) {
-        out[k] = (float)(sum / (double)(2 * r + 1));
-        ptrdiff_t in = k + r + 1, gone = k - r;
-        sum += (double)row[in < n ? in : n - 1] - (double)row[gone < 0 ? 0 : gone];
-    }
-}
-
 /* Band-pass filter: smooths over about one column (two if there are few pairs), then subtracts a triangular mean over
  * about a sixteenth of the width. */
 static void band_pass(level *at, size_t place, float *scratch) {
@@ -64,8 +52,8 @@ static void band_pass(level *at, size_t place, float *scratch) {
         }
     }
     memcpy(out, a, w * sizeof *out);
-    box(out, w, reach, a);
-    box(a, w, reach, b);
+    qb__center_box(out, w, reach, a);
+    qb__center_box(a, w, reach, b);
     for (size_t k = 0; k < w; k++) out[k] -= b[k];
     double *energy = at->energy + place * (w + 1);
     energy[0] = 0;

@@ -129,3 +129,12 @@ def test_half_a_turn_of_an_object_wider_than_the_detector(tmp_path, seed):
     qb("simulate", "shepp-logan", "--detector", "48,8", "--size", "91,91,91", "--views", 68, "--angles", "0:180", "--center-offset=-6.39",
        "--attenuation", 0.002, "--photons", 20000, "--seed", seed, "-o", "s.h5", cwd=tmp_path)
     assert abs(qb_json("center", "s.h5", cwd=tmp_path)["column"] - 23.5 + 6.39) < 0.5
+
+
+@pytest.mark.parametrize("columns,size,photons,offset", [(152, 380, 0, 7.98), (80, 104, 500, 0)])
+def test_half_a_turn_of_a_disc_wider_than_the_detector(tmp_path, columns, size, photons, offset):
+    """No edges, and a false dip in trial slices: what is left are smooth values, of many views at both ends where there is noise."""
+    qb("simulate", "disc", "--detector", f"{columns},8", "--views", columns, "--angles", "0:180", "--size", f"{size},{size},8",
+       "--photons", photons, "--center-offset", offset, "--seed", 7, "-o", "s.h5", cwd=tmp_path)
+    found = qb_json("center", "s.h5", cwd=tmp_path)
+    assert abs(found["column"] - (columns - 1) / 2 - offset) < 0.75 and found["confidence"] > 0.5

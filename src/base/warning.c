@@ -40,7 +40,7 @@ static const struct {
     {"angle-unit", "So many angles within so few degrees could be a turn in radians. They are taken as degrees. Give "
                    "--angle-unit rad or deg."},
     {"angles-guessed", "The file has no rotation_angle in the usual place. A dataset with a name for a rotation and "
-                       "one number for each view was used. Check it with qb info, or give --angles."},
+                       "one number a view was used. Check it with qb info, or give --angles."},
     {"angles-misfit",
      "The centre of mass of each detector row should move as a sine of the angle, and does not: the image is blurred. "
      "The angles belong to other views, or the sample moved. Check --angles, and look at the views."},
@@ -164,8 +164,7 @@ static const struct {
     {"flat-zingers", "Pixels of the flats are much brighter than their neighbours, but not in the views: an X-ray hit "
                      "the camera. Take two flats or more, or give --rings all."},
     {"flats-constant",
-     "The scan has no flats, only a number for them. Differences between pixels stay and become rings. Give "
-     "--flats FILE where flats were measured."},
+     "The scan has no flats, only a number for them: differences between pixels become rings. Give --flats."},
     {"flats-differ", "In parts of the image some flats have much less beam than others: the object was in them, or the "
                      "beam moved. --exclude-flats leaves them out."},
     {"flats-elsewhere", "The views show the pattern of the flats shifted or flipped, so it stays as rings. Flip or "
@@ -227,8 +226,7 @@ static const struct {
                            "are left. Give more --equits, or --coarse 2, which settles large structures first."},
     {"metadata-unusable",
      "The file states a number, flag or mask that cannot be used: NaN, negative, of an unknown unit or another size, "
-     "or "
-     "not one for each frame. It is left out, as if not stated. Mend the file, or give the option of the same name."},
+     "or not one for each frame. It is left out. Mend the file, or give the option of that name."},
     {"monitor-unusable", "The beam's intensity of each frame, in control/data of an NXtomo or as counts in a log, has "
                          "numbers that are zero, "
                          "negative or missing, so it is not used. --air scales each view by its open beam instead."},
@@ -352,9 +350,8 @@ static const struct {
      "its end, is the dataset the right one, was the shutter open, is the type of its numbers right?"},
     {"several-scans",
      "The file holds more than one scan, and the named one is read. Give --dataset to read another one."},
-    {"several-turns",
-     "The scanner's settings state more than one turn. They do not tell a helix from a circle, and a circle is "
-     "assumed: of a helix, the volume is blurred along the axis. Give a geometry file (-g) then."},
+    {"several-turns", "The scanner's settings state more than one turn, and a circle is assumed: of a helix, the "
+                      "volume is blurred along the axis. Give a geometry file (-g) then."},
     {"sigma-scale", "A sigma is far from what the data suggest, often because of other units. The image becomes flat, "
                     "or noisy. Leave the option out, or give a value within the printed range."},
     {"simulate-saturated", "Some simulated counts exceed the largest 16-bit number and were clipped. Such a scan has "
@@ -409,9 +406,8 @@ static const struct {
     {"unmapped-images",
      "The data are a virtual HDF5 dataset, and no file was mapped to some of its images. Other programs read them as "
      "zeros. Here they are not read: leave them out with --views, or map the files."},
-    {"unwritten-chunks",
-     "Parts of the HDF5 or Zarr data were never written, so they read as a fill value, mostly 0: the scan "
-     "or a copy was interrupted. Views or rows without data are wrong."},
+    {"unwritten-chunks", "Parts of the HDF5 or Zarr data were never written, so they read as a fill value, mostly 0: "
+                         "the scan or a copy was interrupted."},
     {"view-gains",
      "At one view all pixels change by one factor, and later back: these views have another gain or exposure. Values "
      "are wrong, with streaks. --air auto mends counts that show air; else scale these views, or --exclude them."},

@@ -123,8 +123,8 @@ const qb_param qb_scan_params[] = {
      .type = QB_PARAM_TEXT,
      .offset = SCAN(mask),
      .meta = "FILE[:/PATH]|none",
-     .help = "an image of the detector: pixels that are not 0 count as not measured, in all views; added to the mask "
-             "in the scan's own files, which none leaves out"},
+     .help = "image of the detector: pixels that are not 0 are not measured; added to the scan's own mask, which none "
+             "leaves out"},
     {.name = "unsigned",
      .type = QB_PARAM_FLAG,
      .offset = SCAN(read_unsigned),

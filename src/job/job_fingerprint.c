@@ -12,7 +12,7 @@ enum { DIGITS = 9, ALL_DIGITS = 17 };
 
 static const char *text_of(const cJSON *item, int digits, char *room, size_t size) {
     if (cJSON_IsString(item)) return item->valuestring;
-    if (!cJSON_IsNumber(item)) return "nothing";
+    if (!cJSON_IsNumber(item)) return "not given";
     snprintf(room, size, "%.*g", digits, item->valuedouble);
     return room;
 }

@@ -260,6 +260,8 @@ def test_ranks_take_the_same_steps_and_resume(cone, tmp_path):
     assert ranks("--checkpoint", 1e-9, env=shim).returncode and kept.exists() and not out.exists()
     done = ranks("--resume", "--sharpness", 1)
     assert done.returncode and "sharpness was 0 and is 1" in done.stderr
+    done = ranks("--resume", "--neighbours", "1,0.7071,1")  # the default of an older version
+    assert done.returncode and "neighbours was 1,0.5,1,0.5,0 and is 1,0.7071,1" in done.stderr
     done = ranks("--resume", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["convergence"]["resumed_at_equits"] >= 2, done.stderr
     assert out.read_bytes() == whole and not kept.exists()

@@ -119,7 +119,7 @@ def test_going_on(scan, tmp_path):
         if killed([*job, "-o", out], kept, 0):
             break
         out.unlink()
-    fails(2, *job[:-2], "-o", out, "--resume", says=["another job: reference was", "t.h5 and is nothing"])
+    fails(2, *job[:-2], "-o", out, "--resume", says=["another job: reference was", "t.h5 and is not given"])
     report = qb_json(*job, "-o", out, "--resume")
     assert report["convergence"]["resumed_at_equits"] > 0 and slabs_of(report)[0]["rmse"] == want["rmse"]
 

@@ -200,7 +200,7 @@ def test_changed_data_are_refused(tmp_path):
 def test_an_option_that_is_left_out(scan, tmp_path):
     job = ["fbp", scan, *FBP, "-o", tmp_path / "v.npy"]
     assert killed(*job, *NOTE, "--hardening", "0.1", at=11)
-    fails(2, *job, "--resume", says=["hardening was 0.1 and is nothing"])
+    fails(2, *job, "--resume", says=["hardening was 0.1 and is not given"])
 
 
 def test_a_time_that_was_set_back(scan, tmp_path):
@@ -223,7 +223,7 @@ def test_what_differs_is_named_before_a_file_is_opened(scan, tmp_path):
     out, job = tmp_path / "v.h5", ["fbp", scan, *FBP, *NOTE, "-o", tmp_path / "v.h5", "--resume"]
     assert killed(*job, at=14)
     fails(2, *job, "--dtype", "float16", says=["dtype was float32 and is float16"])
-    fails(2, *job, "--size", "20,20", says=["size was nothing and is 20,20"])
+    fails(2, *job, "--size", "20,20", says=["size was not given and is 20,20"])
     assert go_on(*job) >= 2 and not hidden(tmp_path)
 
 

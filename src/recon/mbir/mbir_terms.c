@@ -63,14 +63,15 @@ static qb_status check_idle(const qb_mbir_options *options) {
 /* In volumes of cones all directions count alike: with edges at half the weight of faces, the second differences of a
  * smooth volume do not depend on how the object lies. Without edges a slice is smoothed much more than the slices
  * against each other. */
-static const qb_numbers *usual_neighbours(const qb__mbir *m) {
+const qb_numbers *qb__mbir_neighbours(const qb__mbir *m) {
     static const qb_numbers slices = {3, {1, 0.7071, 1}}, cone = {5, {1, 0.5, 1, 0.5, 0}};
+    if (m->options->neighbours.count) return &m->options->neighbours;
     return m->any && m->info->rows > 1 ? &cone : &slices;
 }
 
 qb_status qb__mbir_prior_decide(qb__mbir *m) {
     const qb_mbir_options *o = m->options;
-    const qb_numbers *n = o->neighbours.count ? &o->neighbours : usual_neighbours(m);
+    const qb_numbers *n = qb__mbir_neighbours(m);
     const double *b = n->value, sum = 4 * b[0] + 4 * b[1] + 2 * b[2] + 8 * b[3] + 8 * b[4];
     const bool proximal = o->prox || o->prox_array;
     if (proximal && o->sigma_x > 0)

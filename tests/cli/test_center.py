@@ -131,7 +131,7 @@ def test_half_a_turn_of_an_object_wider_than_the_detector(tmp_path, seed):
     assert abs(qb_json("center", "s.h5", cwd=tmp_path)["column"] - 23.5 + 6.39) < 0.5
 
 
-@pytest.mark.parametrize("columns,size,photons,offset", [(152, 380, 0, 7.98), (80, 104, 500, 0)])
+@pytest.mark.parametrize("columns,size,photons,offset", [(152, 380, 0, 7.98), (200, 300, 2000, 0)])
 def test_half_a_turn_of_a_disc_wider_than_the_detector(tmp_path, columns, size, photons, offset):
     """No edges, and a false dip in trial slices: what is left are smooth values, of many views at both ends where there is noise."""
     qb("simulate", "disc", "--detector", f"{columns},8", "--views", columns, "--angles", "0:180", "--size", f"{size},{size},8",

@@ -180,3 +180,11 @@ def test_missing_values(tmp_path, how):
     assert ("count as missing" in qb("info", tmp_path / name).stdout) == ("uint8" not in how)
     assert told["quantity"] == ("line_integral" if how == "float" else "counts")
     assert any("[not-finite]" in p for p in told["problems"]) == ("uint8" not in how)
+    if how == "netcdf":
+        with h5py.File(tmp_path / name, "a") as file:
+            file["v"].attrs["_FillValue"], file["v"].attrs["missing_value"] = np.int16(-32768), np.int16(1200)
+        qb("convert", tmp_path / name, "--volume", "-o", tmp_path / "v.npy")
+        assert np.isnan(np.load(tmp_path / "v.npy")).sum() == 15 and qb_json("info", tmp_path / name)["quantity_from"].startswith("assumed: integer")
+        with h5py.File(tmp_path / name, "a") as file:
+            file["v"].attrs["_FillValue"] = "none"
+        assert any("_FillValue is not one number" in p for p in qb_json("info", tmp_path / name)["problems"])

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
 #include "io/hdf5/hdf5_chunks.h"
@@ -317,19 +318,32 @@ static qb_status read_lengths(hid_t file, const char *path, const char *label, q
     static const char *const keys[] = {"voxel_size_x", "voxel_size_y",  "voxel_size_z", "offset_x",     "offset_y",
                                        "offset_z",     "scale_low",     "scale_high",   "scale_factor", "add_offset",
                                        "z_down",       "missing_value", "_FillValue"};
-    double slope = 1, intercept = 0, down = 0, missing = NAN; /* of the CF convention, but for `down` */
+    double slope = 1, intercept = 0, down = 0, missing[2] = {NAN, NAN}; /* of the CF convention, but for `down` */
     double *const voxel = (*source)->voxel, *const offset = (*source)->offset, *const scale = (*source)->scale;
-    double *const to[] = {&voxel[0], &voxel[1], &voxel[2],  &offset[0], &offset[1], &offset[2], &scale[0],
-                          &scale[1], &slope,    &intercept, &down,      &missing,   &missing};
+    double *const to[] = {&voxel[0], &voxel[1], &voxel[2],  &offset[0], &offset[1],  &offset[2], &scale[0],
+                          &scale[1], &slope,    &intercept, &down,      &missing[0], &missing[1]};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (H5Aexists_by_name(file, path, keys[i], H5P_DEFAULT) <= 0) continue;
-        if (qb__h5_number(file, path, keys[i], to[i]) && (isfinite(*to[i]) || to[i] == &missing)) continue;
+        const bool number = qb__h5_number(file, path, keys[i], to[i]);
+        const bool may_lack = to[i] == &missing[0] || to[i] == &missing[1];
+        if (number && (isfinite(*to[i]) || may_lack)) continue;
+        if (may_lack) {
+            *to[i] = NAN;
+            qb__print((*source)->trouble, sizeof(*source)->trouble,
+                      "its %s is not one number: it is not used" QB__CODE("metadata-unusable"), keys[i]);
+            continue;
+        }
         qb__source_close(*source);
         *source = NULL;
         return qb__fail(QB_BAD_INPUT, "%s: its attribute %s is not a number", label, keys[i]);
     }
     (*source)->z_down = down != 0;
-    return qb__source_values(source, slope, intercept, missing);
+    if (missing[0] != missing[1] && !isnan(missing[1])) {
+        const qb_status status = qb__source_values(source, 1, 0, missing[0]);
+        if (status != QB_OK) return status;
+        missing[0] = missing[1];
+    }
+    return qb__source_values(source, slope, intercept, missing[0]);
 }
 
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source) {

@@ -129,7 +129,7 @@ qb_status qb__source_values(qb__source **source, double slope, double offset, do
     qb__source_tell(*source, "numbers that are %g count as missing", missing);
     const bool whole = !qb_dtype_is_float(stored) && slope == 1 && offset == floor(offset);
     const qb_status status = wrap(source, slope, offset, missing);
-    if (status == QB_OK) (*source)->integers = whole;
+    if (status == QB_OK) (*source)->integers |= whole;
     if (status == QB_OK && sign && quiet) (*source)->trouble[0] = 0;
     return status;
 }

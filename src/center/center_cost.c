@@ -4,18 +4,10 @@
 #include <string.h>
 
 #include "center/center.h"
+#include "io/scan/scan.h"
 #include "planner/rates.h"
 
 enum { ROWS = 5 }; /* number of rows without --rows */
-
-static bool turns_fully(const qb_scan_info *info) {
-    double least = INFINITY, most = -INFINITY;
-    for (size_t i = 0; info->angles && i < info->views; i++) {
-        least = fmin(least, info->angles[i]);
-        most = fmax(most, info->angles[i]);
-    }
-    return most - least > 1.5 * 3.14159265358979;
-}
 
 double qb__center_work(const qb_scan_info *info, const char *method) {
     const double EACH = 25; /* cost of preparing, cleaning and comparing one value, in updates of a trial slice */
@@ -24,7 +16,7 @@ double qb__center_work(const qb_scan_info *info, const char *method) {
         !method || strcmp(method, "auto") == 0 || qb__center_is_near(method) || strcmp(method, "sharpness") == 0;
     const double work = EACH * (double)rows * (double)info->views * (double)info->columns;
     if (!trials || info->columns < 16) return work;
-    return work + qb__center_sharpness_work(rows, info->views, info->columns, turns_fully(info));
+    return work + qb__center_sharpness_work(rows, info->views, info->columns, qb__scan_span(info) > 1.5 * M_PI);
 }
 
 double qb__center_seconds(const qb_scan_info *info, const char *method, int threads) {

@@ -190,14 +190,6 @@ static size_t rows_at_a_time(const qb__pass *pass, const rings *r, int threads) 
     return qb__smaller((size_t)rows, pass->fields->rows);
 }
 
-/* Radians between the smallest and the largest angle; 0 without angles. */
-static double range_of(const qb_scan_info *info) {
-    double least = INFINITY, most = -INFINITY;
-    for (size_t i = 0; info->angles && i < info->views; i++)
-        least = fmin(least, info->angles[i]), most = fmax(most, info->angles[i]);
-    return most > least ? most - least : 0;
-}
-
 static qb_status open_rings(const qb__pass *pass, rings *r, int threads) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
     *r = (rings){.views = info->views,
@@ -304,7 +296,7 @@ static qb_status measure(const qb__pass *asked) {
     QB__TRY(open_rings(pass, &r, threads));
     if (asked->scan->warp) r.how.parts |= QB__RINGS_MOVES;
     if (asked->scan->filtered && !asked->scan->warp) r.how.parts |= QB__RINGS_SOFT;
-    if (range_of(qb_scan_describe(asked->scan)) > 1.5 * M_PI) r.how.parts |= QB__RINGS_TURNS;
+    if (qb__scan_span(qb_scan_describe(asked->scan)) > 1.5 * M_PI) r.how.parts |= QB__RINGS_TURNS;
     QB__TRY(make_courses(&r, pass->fields));
     for (size_t i = 0; i < from.groups; i++) QB__TRY(find_group(&from, i, &r, pool, &found, &others));
     qb__progress(pass->env, "finding rings", pass->fields->rows, pass->fields->rows);

@@ -234,6 +234,8 @@ qb_status qb__shade_flats(float *flat, const float *dark, size_t n, float noise)
 qb_status qb__scan_tell_views(qb_scan *scan, const char *option, const qb__frames *fields, const bool *bad);
 /* Whether the option is --darks none: the dark is 0, and there is no warning that darks are missing. */
 bool qb__darks_none(const char *darks);
+/* Radians between the smallest and the largest angle; 0 without angles. */
+double qb__scan_span(const qb_scan_info *info);
 /* Notes problems of the angles: missing, uneven, or repeated at the end. Notes a doubtful unit, too, unless the unit is
  * given or already checked. */
 void qb__scan_judge_angles(qb_scan *scan, bool unit_given);

@@ -67,20 +67,23 @@ static bool are_degrees(double span, size_t views) {
     return false;
 }
 
+double qb__scan_span(const qb_scan_info *info) {
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; info->angles && i < info->views; i++)
+        least = fmin(least, info->angles[i]), most = fmax(most, info->angles[i]);
+    return most > least ? most - least : 0;
+}
+
 /* More than a few turns in small steps, or in steps of more than one turn, are usually a wrong unit and rarely a scan
  * of so many turns. Golden angles and similar schemes have large steps. */
 static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
     const double TURNS = 4, SMALL = 15 * pi / 180;
-    double low = INFINITY, high = -INFINITY, way = 0;
-    for (size_t i = 0; i < info->views; i++) {
-        low = fmin(low, info->angles[i]);
-        high = fmax(high, info->angles[i]);
-        if (i) way += fabs(info->angles[i] - info->angles[i - 1]);
-    }
-    const double turns = (high - low) / (2 * pi), step = way / (double)(info->views - 1);
-    if (are_degrees(high - low, info->views))
+    double way = 0;
+    for (size_t i = 1; i < info->views; i++) way += fabs(info->angles[i] - info->angles[i - 1]);
+    const double span = qb__scan_span(info), turns = span / (2 * pi), step = way / (double)(info->views - 1);
+    if (are_degrees(span, info->views))
         qb__note(notes, "the angles span %.4g turns, but %s as degrees: give --angle-unit deg" QB__CODE("angle-turns"),
-                 turns, high - low < 270 ? "a half" : "one");
+                 turns, span < 270 ? "a half" : "one");
     else if (turns > TURNS && (step < SMALL || step > 2 * pi))
         qb__note(notes,
                  "the angles span %.4g turns, in steps of %.4g degrees: are they in the unit that is stated? Else give "
@@ -91,12 +94,7 @@ static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
 /* Warn of angles that are stated in degrees but cover half a turn or a turn in radians. */
 static void judge_unit(const qb_scan_info *info, qb__notes *notes) {
     const size_t n = info->views;
-    double low = INFINITY, high = -INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        low = fmin(low, info->angles[i]);
-        high = fmax(high, info->angles[i]);
-    }
-    const double span = (high - low) * 180 / pi, degrees = span * (double)n / (double)(n - 1);
+    const double span = qb__scan_span(info) * 180 / pi, degrees = span * (double)n / (double)(n - 1);
     if (n > 8 && (fabs(degrees / pi - 1) < 0.05 || fabs(degrees / (2 * pi) - 1) < 0.05))
         qb__note(notes,
                  "the angles span %.4g degrees: if they are radians, give --angle-unit rad" QB__CODE("angle-unit"),

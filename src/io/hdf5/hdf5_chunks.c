@@ -144,6 +144,18 @@ static size_t index_from(const qb__region *region, size_t image) {
     return qb__smaller(qb__ceil_div(image - region->first, region->step), region->count);
 }
 
+/* Joins the bytes of shuffled numbers in a buffer that stays in the cache, and writes them past the cache: the result
+ * is not read soon. */
+static void copy_shuffled(const char *chunk, size_t numbers, size_t size, size_t from, size_t count, char *to) {
+    unsigned char joined[4096];
+    const size_t most = sizeof joined / size;
+    for (size_t done = 0; done < count; done += most) {
+        const size_t n = qb__smaller(most, count - done);
+        qb__from_planes((const unsigned char *)chunk, numbers, size, from + done, n, joined);
+        qb__copy_out(to + done * size, joined, n * size);
+    }
+}
+
 /* Copy the part of a chunk that lies in the region. */
 static void place(const sweep *s, const hsize_t at[3], const char *chunk, bool shuffled) {
     const qb__source *source = s->source;
@@ -158,7 +170,7 @@ static void place(const sweep *s, const hsize_t at[3], const char *chunk, bool s
             const size_t from = (image * shape[1] + row - at[1]) * shape[2];
             char *to = s->out + ((i * rows + row - region->row0) * columns + at[2]) * s->size;
             if (shuffled)
-                qb__from_planes((const unsigned char *)chunk, numbers, s->size, from, run, (unsigned char *)to);
+                copy_shuffled(chunk, numbers, s->size, from, run, to);
             else
                 qb__copy_out(to, chunk + from * s->size, run * s->size);
         }

@@ -153,14 +153,14 @@ out:
 static qb_status adjoint(qb__slab_projector *p, const some *s, const qb__images *projections, size_t first, size_t end,
                          bool accumulate, const qb_env *env, const qb__images *volume) {
     const size_t slices = p->problem.grid->n[2], views = p->problem.views;
-    const size_t block = qb__joseph_block(&p->problem), begin = first / block * block;
+    const size_t begin = first / QB__JOSEPH_VIEWS * QB__JOSEPH_VIEWS;
     qb_status status;
     QB__TRY(qb__joseph_plan_batch(p->plan, s->count));
     for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
         const size_t z1 = qb__smaller(z0 + p->most.slices, slices), from = image_of(s, slices, z0);
         if (accumulate) QB__TRY(send_slab(p, s, volume, z0, z1));
         for (size_t v0 = begin; v0 < end; v0 += p->most.views) {
-            const size_t whole = qb__round_up(end, block);
+            const size_t whole = qb__round_up(end, QB__JOSEPH_VIEWS);
             const size_t v1 = qb__smaller(qb__smaller(v0 + p->most.views, whole), views);
             QB__TRY(qb__check_cancel(env));
             if (z0 == 0 || end - begin > p->most.views) QB__TRY(send_block(p, s, projections, first, end, v0, v1));
@@ -177,7 +177,7 @@ out:
 
 qb_status qb__slab_projector_adjoint(qb__slab_projector *p, size_t members, const qb__images *projections, size_t first,
                                      size_t end, bool accumulate, const qb_env *env, const qb__images *volume) {
-    const size_t block = qb__joseph_block(&p->problem), begin = first / block * block;
+    const size_t begin = first / QB__JOSEPH_VIEWS * QB__JOSEPH_VIEWS;
     size_t together;
     qb_status status = choose(p, members, end - begin, env, &together);
     if (status == QB_OK) status = await(p, projections, volume);

@@ -164,19 +164,17 @@ def test_it_ends_near_the_minimum_whatever_it_begins_with(cone, tmp_path):
 
 @pytest.mark.parametrize("views,subsets", [(16, 2), (32, 4), (128, 16)])
 def test_the_stop_is_as_near_whatever_the_number_of_subsets(views, subsets, opencl, tmp_path):  # noqa: F811
-    """On devices, whose blocks of views are as large as a subset, in as many passes."""
+    """On devices, where subsets are of whole blocks of 32 views, too."""
     qb("simulate", "foam", "-o", tmp_path / "s.h5", "--geometry", "cone", *WIDE, "--detector", "24,24", "--views", views, "--pixel-size", 2,
        "--photons", 20000)
     job = ["mbir", tmp_path / "s.h5", *WIDE, "-o", tmp_path / "v.npy"]
     qb(*job[:-1], tmp_path / "best.npy", "--equits", 12000 // views, "--stop", 1e-3)
-    passes = []
     for device in ("cpu", opencl) if views == 128 else ("cpu",):
         told = qb_json(*job, "--device", device, "--reference", tmp_path / "best.npy", "--hu", WATER)["convergence"]
         slab, = told["slabs"]
         print(views, device, len(slab["equits"]), slab["rmse"][-1])
         assert told["subsets"] == subsets and slab["stopped"] == "tolerance" and slab["rmse"][-1] < 9
-        passes.append(len(slab["equits"]))
-    assert (subsets < 16 or passes[0] <= 12) and max(passes) - min(passes) <= 1
+        assert subsets < 16 or len(slab["equits"]) <= 12
 
 
 def test_threads_change_no_bit_and_devices_little(cone, opencl, tmp_path):  # noqa: F811

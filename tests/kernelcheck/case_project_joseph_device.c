@@ -329,8 +329,7 @@ static bool same(const pass *a, const pass *b, const trial *t, outcome *o) {
 static bool verdict(trial *t, rng *r, outcome *o) {
     pass whole = {.slices = t->grid.n[2], .views = t->problem.views}, part = {.slices = 1, .views = 1};
     part.slices = 1 + rng_below(r, t->grid.n[2]);
-    t->problem.block = (size_t[]){0, 8, 16}[rng_below(r, 3)];
-    part.views = qb__joseph_block(&t->problem) * (1 + rng_below(r, 2));
+    part.views = QB__JOSEPH_VIEWS * (1 + rng_below(r, 2));
     whole.lines = floats(pixels(t)), whole.back = floats(voxels(t));
     part.lines = floats(pixels(t)), part.back = floats(voxels(t));
     both want = {.t = t, .lines = calloc(pixels(t), sizeof(double)), .back = calloc(voxels(t), sizeof(double))};

@@ -60,7 +60,6 @@ typedef struct qb__joseph_problem {
     const qb_geometry *geometry; /* geometry and grid, needed by devices; may be NULL for the CPU */
     const qb_grid *grid;
     bool flat;      /* devices: arrays have the layout of the kernel that goes slice by slice (qb__joseph_lay_out) */
-    size_t block;   /* devices: views of a block, a divisor of QB__JOSEPH_VIEWS; 0: QB__JOSEPH_VIEWS */
     qb__pool *pool; /* devices: threads that prepare what kernels read; NULL: only the calling thread */
 } qb__joseph_problem;
 

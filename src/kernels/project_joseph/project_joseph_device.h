@@ -10,11 +10,9 @@
  * the kernels' own layout on the device (project_joseph.clh), with zeros around them: in this layout they can be added
  * and multiplied as vectors. Parts that to_lines, columns and the two directions do not write must be zeroed once.
  *
- * A volume may come in slabs, ascending, and rays in blocks of views that begin at a multiple of qb__joseph_block():
+ * A volume may come in slabs, ascending, and rays in blocks of views that begin at a multiple of QB__JOSEPH_VIEWS:
  * neither changes the bits. All calls are asynchronous, in the order of the queue. */
 enum { QB__JOSEPH_VIEWS = 32 };
-
-static inline size_t qb__joseph_block(const qb__joseph_problem *p) { return p->block ? p->block : QB__JOSEPH_VIEWS; }
 
 typedef struct qb__joseph_plan qb__joseph_plan;
 

@@ -340,7 +340,7 @@ qb_status qb__joseph_records_make(const qb__joseph_problem *p, const qb__joseph_
     bool gathers = true;
     qb_status status = QB_OK;
     memset(records, 0, sizeof *records);
-    records->block = qb__joseph_block(p);
+    records->block = QB__JOSEPH_VIEWS;
     records->blocks = qb__ceil_div(g->views, records->block);
     if (qb__joseph_is_vertical(g, p->grid)) {
         QB__TRY(make_vertical(records, p, tile, &m));

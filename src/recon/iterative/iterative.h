@@ -33,7 +33,6 @@ typedef struct qb__iterative {
      * order is the same */
     size_t *order, *place;
     size_t *subset, *all_subset, subsets; /* same meaning as in qb__linear */
-    size_t block;                         /* views of a device's block, so that subsets begin with one; 0: as usual */
     size_t *shares;                       /* [subsets][ranks] number of views of a subset that each rank has */
     const qb__solve_model *model;         /* model of MBIR; set before the solver runs */
     /* vectors of unknowns and of equations that the method holds besides those of the solver */

@@ -206,7 +206,6 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     d->run.it = it;
     d->threads = task->threads;
     d->problem = qb__project_problem(it->rays, &it->grid);
-    d->problem.block = it->block;
     d->problem.pool = it->projector->pool;
     qb__iterative_exchange_sizes(&d->run, qb__joseph_block_bytes(&d->problem, 1));
     d->run.exchange.project = project;
@@ -284,7 +283,7 @@ static qb_status solve(on_device *d, const float *lines, float *volume) {
                               .adjoint = adjoint,
                               .forward_of = shares ? qb__iterative_forward_slices : project,
                               .adjoint_of = shares ? qb__iterative_adjoint_slices : back,
-                              .aligned = qb__joseph_block(&d->problem),
+                              .aligned = QB__JOSEPH_VIEWS,
                               .most_views = d->spill.piece ? d->spill.views : 0,
                               .load = qb__iterative_device_load,
                               .total = total,

@@ -49,7 +49,7 @@ qb_status qb__iterative_slabs_solve(qb__iterative_slabs *s, qb__iterative_run *r
                               .adjoint = adjoint,
                               .forward_of = forward_of,
                               .adjoint_of = adjoint_of,
-                              .aligned = qb__joseph_block(&s->projector.problem),
+                              .aligned = QB__JOSEPH_VIEWS,
                               .load = load,
                               .kernel = "slabs"};
     const qb__linear a = qb__iterative_linear(r->it, r->it->info->views, &calls);

@@ -54,7 +54,8 @@ static size_t lagging(const part *p, size_t subsets, size_t view) {
 }
 
 /* Smallest number of views in a subset. With fewer views than an eighth of the voxels across, the cycle is far from the
- * minimum; 32 views are enough for any number of voxels. A device's block of views is as large, or 32 views. */
+ * minimum; 32 views are enough for any number of voxels. If a subset is as large as a device's block of views, it
+ * consists of whole blocks. */
 static size_t grain_of(const qb__iterative *it, size_t least) {
     const size_t across = qb__larger(it->grid.n[0], it->grid.n[1]);
     const size_t views = qb__larger(least, qb__smaller(across / 8, QB__JOSEPH_VIEWS));
@@ -104,7 +105,6 @@ qb_status qb__iterative_order(qb__iterative *it, size_t least) {
     it->rays = it->geometry;
     it->subsets = 1;
     while (2 * it->subsets <= MOST && 2 * it->subsets * grain <= views) it->subsets *= 2;
-    it->block = it->subsets > 1 && grain < QB__JOSEPH_VIEWS ? grain : 0;
     QB__TRY(qb__alloc(it->subsets, sizeof *it->subset, &it->subset));
     QB__TRY(qb__alloc(it->subsets, sizeof *it->all_subset, &it->all_subset));
     QB__TRY(qb__alloc(it->subsets * it->ranks, sizeof *it->shares, &it->shares));

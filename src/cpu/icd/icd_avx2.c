@@ -2,4 +2,4 @@
 #include "cpu/features.h"
 #include "icd_body.h"
 
-const qb__icd_variant qb__icd_avx2 = ICD_VARIANT("icd_supervoxel.avx2", QB__CPU_AVX2, 1.6);
+const qb__icd_variant qb__icd_avx2 = ICD_VARIANT("icd_supervoxel.avx2", QB__CPU_AVX2, 2.8);

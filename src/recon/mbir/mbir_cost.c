@@ -8,11 +8,13 @@
 #include "recon/mbir/icd/icd_bands.h"
 #include "recon/mbir/mbir_descent.h"
 
+static const double starting = 0.7; /* speed of the start relative to updates, if not measured */
+
 /* Speed of updates relative to those with a matrix computed on the fly: from measurements of both, else built in. */
 static double times_fly(qb_mbir_matrix kind) {
     const double fly = qb__rate(QB__RATE_ICD_FLY, 1e9);
-    if (kind == QB_MATRIX_BYTES) return qb__rate(QB__RATE_ICD_BYTES, 1.4e9) / fly;
-    if (kind == QB_MATRIX_FLOATS) return qb__rate(QB__RATE_ICD_FLOATS, 1.2e9) / fly;
+    if (kind == QB_MATRIX_BYTES) return qb__rate(QB__RATE_ICD_BYTES, 0.95e9) / fly;
+    if (kind == QB_MATRIX_FLOATS) return qb__rate(QB__RATE_ICD_FLOATS, 0.9e9) / fly;
     return 1;
 }
 
@@ -38,7 +40,7 @@ static double start_turns(const voxels_of *v, double groups, int threads) {
  * single slice relative to sixteen slices; priors are computed one by one. Columns are visited as often as for
  * groups. */
 static qb__mbir_cost cost_of_few(const qb__mbir *m, const voxels_of *v, size_t slices, int threads) {
-    static const double single = 0.26, starting = 0.7, together = 2, fan = 1.5;
+    static const double single = 0.2, together = 2, fan = 1.5;
     const double voxels = count_of(v) * (double)slices,
                  shape = v->matrix->footprints.wx ? fan : 1; /* footprints of a fan are computed anew each time */
     const double entries = shape * (double)(qb__round_up(v->matrix->footprints.taps, 4) * m->info->views) * voxels;
@@ -52,13 +54,13 @@ static qb__mbir_cost cost_at(const qb__mbir *m, const voxels_of *v, qb_mbir_matr
     if (v->settings->supervoxels && kind == QB_MATRIX_FLY) return cost_of_few(m, v, slices, threads);
     const double voxels = count_of(v), lanes = QB__ICD_LANES;
     const double entries = (double)(v->matrix->footprints.taps * m->info->views) * voxels;
-    const double faster = times_fly(kind), speed = qb__speed(&m->variant->head) * faster;
+    const double faster = times_fly(kind), fly = qb__speed(&m->variant->head), speed = fly * faster;
     const double weigh = m->settings.weighting == QB__WEIGH_NONE ? 0 : 1 / qb__rate(QB__RATE_ICD_WEIGHTS, 6e9);
     const double group = entries * lanes * (1 / speed + weigh) + voxels / qb__rate(QB__RATE_ICD_PRIOR, 2.5e6);
     const qb__icd_rounds rounds = qb__icd_stack_rounds(v->settings, slices, threads);
     return (qb__mbir_cost){
         .matrix = kind == QB_MATRIX_FLY ? 0 : entries / qb__rate(QB__RATE_ICD_MATRIX, 2e8) / threads,
-        .start = entries * lanes / (qb__rate(QB__RATE_ICD_START, 1.5e9) * faster) *
+        .start = entries * lanes / (qb__rate(QB__RATE_ICD_START, starting * fly) * faster) *
                  start_turns(v, (double)rounds.groups, threads),
         .equit = group * (double)rounds.turns,
     };

@@ -23,7 +23,7 @@ FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4
           "prep": 7, "job": 7, "center": 8, "simulate": 8, "recon": 9, "bench": 10}
 root = pathlib.Path(__file__).resolve().parent.parent
 GUESTS = {"plugins": {"bench/rabbitct_engine.h"},
-          "tools": {"bench/bench_options.h", "io/codec/codec_keeps.h", "io/hdf5/hdf5_guard.h", "planner/cluster_plan.h", "planner/device_early.h", "recon/sweep.h", "recon/fbp/fbp_planes.h", "recon/fbp/fbp_filtered.h", "recon/plane.h", "prep/frames.h", "prep/pictures.h", "center/center_curve.h"}}  # qb_tool_...: exported, but for qb alone
+          "tools": {"bench/bench_options.h", "io/codec/codec_keeps.h", "io/guard/guard.h", "planner/cluster_plan.h", "planner/device_early.h", "recon/sweep.h", "recon/fbp/fbp_planes.h", "recon/fbp/fbp_filtered.h", "recon/plane.h", "prep/frames.h", "prep/pictures.h", "center/center_curve.h"}}  # qb_tool_...: exported, but for qb alone
 JOB = ("qb_scan qb_job qb__reconstruction qb__candidate qb__pick qb__share qb__fbp qb__fbp_reader qb__fbp_devices qb__fdk qb__iterative "
        "qb__projection qb__mbir qb__mbir_images qb__mbir_levels qb__mbir_terms qb__mbir_flat qb__mbir_measured qb__decision").split()
 FIELDS = {"recon/engine.h qb__engine": 13, "recon/method.h qb__method": 16, "geometry/partition.h qb__cut": 11}

@@ -24,7 +24,7 @@ READERS = {
     "RTK XML": "io/geometry_rtk.c",
     "matrices": "io/geometry_matrices.c",
 }
-UNIT = "io_read io_tiff io_hdf5 io_words io_angles io_threads io_trial geometry_files rabbitct".split()
+UNIT = "io_read io_tiff io_hdf5 io_words io_angles io_threads io_guard geometry_files rabbitct".split()
 
 
 def reached(build):

@@ -321,10 +321,10 @@ def test_files_that_cfitsio_does_not_survive(tmp_path):
     assert values.shape == (2, 8, 8) and (values == 5).all()
 
 
-def test_the_trial_itself(folder):
+def test_the_guard_itself(folder):
     """What qb starts: says nothing, and ends with 0 where the HDF5 library survives."""
     for name in ("c.h5", "p.npy", "nowhere.h5"):
-        done = subprocess.run([QB, "--try-hdf5", name], cwd=folder, capture_output=True)
+        done = subprocess.run([QB, "--try-file", name], cwd=folder, capture_output=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 

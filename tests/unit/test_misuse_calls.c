@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "bench/bench_options.h"
-#include "io/hdf5/hdf5_guard.h"
+#include "io/guard/guard.h"
 #include "planner/cluster_plan.h"
 #include "quickbeam/compare.h"
 #include "quickbeam/descent.h"
@@ -240,7 +240,7 @@ static void files(void **state) {
     no(qb_preview_write(in_folder("p.png"), numbers, (size_t)1 << 40, (size_t)1 << 40, 0, 1));
     no(qb_file_write(NULL, "x"));
     no(qb_file_write(in_folder("x.txt"), NULL));
-    no(qb_tool_hdf5_try(NULL, NULL));
+    no(qb_tool_guard_try(NULL, NULL));
     qb_writer_abort(NULL);
     assert_int_equal(count_files(test_folder), 0);
 }

@@ -230,9 +230,9 @@ qb_status open_ranks(cli *c);
 /* Combines the status of all processes; afterwards complaint() has the message of the failure. */
 qb_status agree_ranks(cli *c, qb_status status);
 
-/* trial.c: runs `qb --try-hdf5 FILE [DATASET [serve]]`. qb starts this process itself: see qb_tool_hdf5_guard. */
-extern const char trial_word[];
-int try_hdf5(const char *path, const char *dataset, bool serve);
+/* guard.c: runs `qb --try-file FILE [DATASET [serve]]`. qb starts this process itself: see qb_tool_guard. */
+extern const char guard_word[];
+int try_file(const char *path, const char *dataset, bool serve);
 
 /* json_out.c: does the command line ask for --json? Works also where other words of it are wrong. */
 bool wants_json(int argc, char **argv);

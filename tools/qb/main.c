@@ -18,7 +18,7 @@
 #include "sweep.h"
 #include "view/zmq.h"
 #include "io/codec/codec_keeps.h"
-#include "io/hdf5/hdf5_guard.h"
+#include "io/guard/guard.h"
 #include "planner/device_early.h"
 
 /* Opens /dev/null as descriptors 0, 1 and 2 where they are closed. Otherwise a file could get one of these numbers and
@@ -249,10 +249,10 @@ static const char *own_path(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc >= 3 && strcmp(argv[1], trial_word) == 0) return try_hdf5(argv[2], argc > 3 ? argv[3] : NULL, argc > 4);
+    if (argc >= 3 && strcmp(argv[1], guard_word) == 0) return try_file(argv[2], argc > 3 ? argv[3] : NULL, argc > 4);
     listen_early();
     open_standard_streams();
-    qb_tool_hdf5_guard(own_path(), trial_word);
+    qb_tool_guard(own_path(), guard_word);
 #ifdef __GLIBC__
     /* --max-ram counts on freed memory going back to the system. Blocks above this size are mapped one by one and do
      * so. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* FITS images that are compressed in tiles (Rice, gzip, PLIO, H-compress), read with cfitsio. There is one file handle,
  * so only one thread reads at a time. cfitsio writes outside of its memory on some malformed tiles, so where a program
- * is set for it (hdf5_guard.h), a process of its own tries the file and unpacks the images. */
+ * is set for it (guard.h), a process of its own tries the file and unpacks the images. */
 #include "base/status.h"
 #include "io/formats.h"
 #ifdef QB_HAVE_CFITSIO
@@ -15,8 +15,8 @@
 
 #include "base/memory.h"
 #ifdef QB_HAVE_HDF5
+#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5.h"
-#include "io/hdf5/hdf5_reader.h"
 #endif
 
 typedef struct fits {
@@ -25,7 +25,7 @@ typedef struct fits {
     int axes, type; /* cfitsio's code of the number type in memory */
     pthread_mutex_t lock;
 #ifdef QB_HAVE_HDF5
-    qb__h5_reader *reader; /* NULL: images are unpacked in this process */
+    qb__guard_reader *reader; /* NULL: images are unpacked in this process */
 #endif
 } fits;
 
@@ -67,8 +67,8 @@ static qb_status unpack(fits *f, const qb__region *region, void *out) {
 #ifdef QB_HAVE_HDF5
 /* Checks the file in a process of its own, whose crash is only an error here. */
 static qb_status try_apart(fits *f) {
-    qb_status status = qb__h5_prove(f->base.path, QB__H5_PACKED_FITS);
-    return status == QB_OK ? qb__h5_reader_create(f->base.path, QB__H5_PACKED_FITS, &f->reader) : status;
+    qb_status status = qb__guard_prove(f->base.path, QB__GUARD_PACKED_FITS);
+    return status == QB_OK ? qb__guard_reader_create(f->base.path, QB__GUARD_PACKED_FITS, &f->reader) : status;
 }
 
 /* An image at a time, because the other process has a limit of memory. */
@@ -79,7 +79,7 @@ static qb_status read_fits(qb__source *source, const qb__region *region, void *o
     if (!f->reader) return unpack(f, region, out);
     for (size_t i = 0; i < region->count && status == QB_OK; i++) {
         const qb__region one = {region->first + i * region->step, 1, 1, region->row0, region->row1};
-        status = qb__h5_reader_images(f->reader, &one, row, image, (char *)out + i * image);
+        status = qb__guard_reader_images(f->reader, &one, row, image, (char *)out + i * image);
     }
     return status;
 }
@@ -98,7 +98,7 @@ static void release_fits(qb__source *source) {
     fits *f = (fits *)source;
     int said = 0;
 #ifdef QB_HAVE_HDF5
-    qb__h5_reader_close(f->reader);
+    qb__guard_reader_close(f->reader);
 #endif
     if (f->file) fits_close_file(f->file, &said);
     fits_clear_errmsg();

@@ -115,11 +115,6 @@ enum {
 qb_status qb__h5_walk(hid_t file, const char *name, qb__h5_map *map);
 void qb__h5_map_release(qb__h5_map *map);
 
-/* QB_BAD_INPUT if the library crashes or hangs on the file in a separate process: see qb_tool_hdf5_guard. Call it
- * without the lock, before any of the following. */
-qb_status qb__h5_prove(const char *path, const char *dataset);
-enum { QB__TRIAL_NO_MEMORY = 9 }; /* exit code of such a process if the memory that it was allowed was not enough */
-
 /* Reads the pixel_mask that is nearest to `data` in the tree into parts->mask, unless one was read before. One that cannot
  * be used is noted. */
 qb_status qb__h5_mask(hid_t file, const char *name, const char *data, const qb__h5_map *map, qb__scan_parts *parts);

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "io/formats.h"
 #ifdef QB_HAVE_HDF5
+#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5.h"
 
 qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, double **values, size_t *count,
@@ -12,7 +13,7 @@ qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, do
     *values = NULL;
     *count = 0;
     if (unit) *unit = 0;
-    qb_status status = qb__h5_prove(path, dataset);
+    qb_status status = qb__guard_prove(path, dataset);
     if (status != QB_OK) return status;
     qb__h5_enter();
     status = qb__h5_open(path, &file);

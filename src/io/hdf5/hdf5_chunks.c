@@ -101,7 +101,8 @@ static qb_status fetch_locked(const sweep *s, const hsize_t at[3], char *raw, si
 /* Another process reads it. */
 static qb_status fetch_told(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {
     const uint64_t place[3] = {at[0], at[1], at[2]};
-    qb_status status = qb__h5_reader_chunk(s->chunks->reader, place, qb__h5_chunks_most(s->chunks), raw, bytes, mask);
+    qb_status status =
+        qb__guard_reader_chunk(s->chunks->reader, place, qb__h5_chunks_most(s->chunks), raw, bytes, mask);
     if (status != QB_OK) return qb__fail_in(status, "%s", s->source->path);
     return *bytes ? QB_OK : bad_chunk(s, at, "its stored size is not possible");
 }

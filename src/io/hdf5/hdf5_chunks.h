@@ -3,9 +3,9 @@
 #define QB_IO_HDF5_CHUNKS_H
 
 #include "io/codec/codec.h"
+#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_places.h"
-#include "io/hdf5/hdf5_reader.h"
 
 /* Chunks of a dataset that our own threads unpack, because HDF5 has one lock: it only delivers stored chunks. Supported
  * are uncompressed chunks, and deflate (gzip), Zstandard, Blosc, LZ4 and bitshuffle with LZ4 if this build has the
@@ -16,7 +16,7 @@ typedef struct qb__h5_chunks {
     int codec_at, shuffle_at; /* index in the list of filters; a chunk may skip filters */
     size_t bytes;             /* bytes of an unpacked chunk */
     qb__h5_places places;     /* if known, chunks are read from the file */
-    qb__h5_reader *reader;    /* else a process reads them; NULL: the library in this process */
+    qb__guard_reader *reader; /* else a process reads them; NULL: the library in this process */
 } qb__h5_chunks;
 
 /* True if all of it can be unpacked here. Call it with the lock. `plist` from H5Dget_create_plist, `size` of a number;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5.h"
 
 static qb_status open_stack(hid_t file, const char *name, const char *path, qb__frames *out) {
@@ -123,7 +124,7 @@ qb_status qb__hdf5_fields(const char *path, const char *dataset, bool dark, qb__
     hid_t file;
     qb__h5_map map = {0};
     *out = (qb__frames){0};
-    qb_status status = qb__h5_prove(path, dataset);
+    qb_status status = qb__guard_prove(path, dataset);
     if (status != QB_OK) return status;
     qb__h5_enter();
     status = qb__h5_open(path, &file);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/formats.h"
+#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
 #include "io/text.h"
@@ -207,7 +208,7 @@ static bool has_all_views(hid_t file, const qb__h5_map *map) {
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     hid_t file;
     qb__h5_map map = {0};
-    qb_status status = qb__h5_prove(path, options ? options->dataset : NULL);
+    qb_status status = qb__guard_prove(path, options ? options->dataset : NULL);
     if (status != QB_OK) return status;
     qb__h5_enter();
     status = qb__h5_open(path, &file);
@@ -244,7 +245,7 @@ qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **sour
     hid_t file;
     qb__h5_map map = {0};
     *source = NULL;
-    qb_status status = qb__h5_prove(path, dataset);
+    qb_status status = qb__guard_prove(path, dataset);
     if (status != QB_OK) return status;
     qb__h5_enter();
     status = qb__h5_open(path, &file);
@@ -279,7 +280,7 @@ qb_status qb__hdf5_provenance(const char *path, cJSON **object) {
     char *text = NULL;
     bool found = false;
     *object = NULL;
-    qb_status status = qb__h5_prove(path, NULL);
+    qb_status status = qb__guard_prove(path, NULL);
     const size_t room = stat(path, &about) == 0 && about.st_size < MOST ? (size_t)about.st_size + 1 : MOST;
     if (status == QB_OK) status = qb__alloc(room, 1, &text);
     if (status != QB_OK) return status;

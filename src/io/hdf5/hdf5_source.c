@@ -8,10 +8,10 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
+#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
 #include "io/hdf5/hdf5_chunks.h"
-#include "io/hdf5/hdf5_reader.h"
 
 typedef struct h5_source {
     qb__source base;
@@ -19,7 +19,7 @@ typedef struct h5_source {
     int rank;
     bool ours; /* chunks are unpacked here */
     qb__h5_chunks chunks;
-    qb__h5_reader *reader; /* NULL: the library reads in this process */
+    qb__guard_reader *reader; /* NULL: the library reads in this process */
 } h5_source;
 
 static hid_t half_type(void) {
@@ -123,7 +123,7 @@ static qb_status read_sent(const h5_source *h5, const qb__region *region, char *
         const size_t rows = rows_sent(h5, part.count);
         for (part.row0 = region->row0; part.row0 < region->row1 && status == QB_OK; part.row0 = part.row1) {
             part.row1 = qb__smaller(region->row1, part.row0 - part.row0 % h5->base.chunk[1] + rows);
-            status = qb__h5_reader_images(h5->reader, &part, row, image, out + (part.row0 - region->row0) * row);
+            status = qb__guard_reader_images(h5->reader, &part, row, image, out + (part.row0 - region->row0) * row);
         }
         rest.first += part.count * rest.step;
         rest.count -= part.count;
@@ -156,7 +156,7 @@ static qb_status read_h5(qb__source *source, const qb__region *region, void *out
 static void release_h5(qb__source *source) {
     h5_source *h5 = (h5_source *)source;
     qb__h5_places_release(&h5->chunks.places);
-    qb__h5_reader_close(h5->reader);
+    qb__guard_reader_close(h5->reader);
     qb__h5_enter();
     if (h5->type > 0) H5Tclose(h5->type);
     if (h5->set > 0) H5Dclose(h5->set);
@@ -308,7 +308,7 @@ out:
         qb__h5_places_release(&h5->chunks.places);
         if (h5->type > 0) H5Tclose(h5->type);
         if (h5->set > 0) H5Dclose(h5->set);
-        qb__h5_reader_close(h5->reader);
+        qb__guard_reader_close(h5->reader);
     }
     return status;
 }
@@ -359,7 +359,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
                         h5.base.shape[2]);
     h5.set = qb__h5_dataset(file, path);
     if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
-    qb_status status = qb__h5_reader_create(name, path, &h5.reader);
+    qb_status status = qb__guard_reader_create(name, path, &h5.reader);
     if (status != QB_OK) {
         H5Dclose(h5.set);
         return status;

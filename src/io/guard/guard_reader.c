@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The side that asks: see hdf5_reader.h. The other side is hdf5_serve.c. */
+/* The side that asks: see guard_reader.h. The other side is guard_serve.c. */
 #ifdef QB_HAVE_HDF5
-#include "io/hdf5/hdf5_reader.h"
+#include "io/guard/guard_reader.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 
 enum { WORDS_MOST = 2000 };
 
-struct qb__h5_reader {
+struct qb__guard_reader {
     char *file, *dataset;
     pthread_mutex_t lock;
     pid_t child; /* 0: not started */
@@ -26,10 +26,10 @@ struct qb__h5_reader {
     char words[WORDS_MOST + 1];
 };
 
-qb_status qb__h5_reader_create(const char *file, const char *dataset, qb__h5_reader **out) {
-    qb__h5_reader *reader;
+qb_status qb__guard_reader_create(const char *file, const char *dataset, qb__guard_reader **out) {
+    qb__guard_reader *reader;
     *out = NULL;
-    if (!qb__h5_guarded()) return QB_OK;
+    if (!qb__guarded()) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *reader, &reader);
     if (status != QB_OK) return status;
     reader->wire = -1;
@@ -38,12 +38,12 @@ qb_status qb__h5_reader_create(const char *file, const char *dataset, qb__h5_rea
     pthread_mutex_init(&reader->lock, NULL);
     *out = reader;
     if (reader->file && reader->dataset) return QB_OK;
-    qb__h5_reader_close(reader);
+    qb__guard_reader_close(reader);
     *out = NULL;
     return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", file);
 }
 
-void qb__h5_reader_close(qb__h5_reader *reader) {
+void qb__guard_reader_close(qb__guard_reader *reader) {
     if (!reader) return;
     if (reader->wire >= 0) close(reader->wire);
     if (reader->child && reader->failed == QB_OK) {
@@ -56,12 +56,12 @@ void qb__h5_reader_close(qb__h5_reader *reader) {
     qb__free(reader);
 }
 
-static qb_status start(qb__h5_reader *reader) {
+static qb_status start(qb__guard_reader *reader) {
     int ends[2];
     if (reader->child) return QB_OK;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return qb__fail_errno(errno, "starting the reader of", reader->file);
-    qb_status status = qb__h5_guard_start(reader->file, reader->dataset, "serve", ends[1], &reader->child);
+    qb_status status = qb__guard_start(reader->file, reader->dataset, "serve", ends[1], &reader->child);
     close(ends[1]);
     if (status == QB_OK)
         reader->wire = ends[0];
@@ -71,10 +71,10 @@ static qb_status start(qb__h5_reader *reader) {
 }
 
 /* False: the other process has ended, or does not answer. */
-static bool receive(const qb__h5_reader *reader, void *out, size_t bytes, bool *in_time) {
+static bool receive(const qb__guard_reader *reader, void *out, size_t bytes, bool *in_time) {
     struct pollfd wire = {.fd = reader->wire, .events = POLLIN};
     for (char *to = out; bytes;) {
-        const int ready = poll(&wire, 1, QB__H5_SECONDS * 1000);
+        const int ready = poll(&wire, 1, QB__GUARD_SECONDS * 1000);
         if (ready == 0) *in_time = false;
         if (ready == 0 || (ready < 0 && errno != EINTR)) return false;
         const ssize_t got = ready < 0 ? -1 : recv(reader->wire, to, bytes, 0);
@@ -86,7 +86,7 @@ static bool receive(const qb__h5_reader *reader, void *out, size_t bytes, bool *
     return true;
 }
 
-static bool ask(const qb__h5_reader *reader, const qb__h5_question *question) {
+static bool ask(const qb__guard_reader *reader, const qb__guard_question *question) {
     const char *from = (const char *)question;
     for (size_t left = sizeof *question; left;) {
         const ssize_t sent = send(reader->wire, from, left, MSG_NOSIGNAL);
@@ -99,11 +99,11 @@ static bool ask(const qb__h5_reader *reader, const qb__h5_question *question) {
 }
 
 /* End the process if it still runs; later calls return the same status. */
-static qb_status lost(qb__h5_reader *reader, bool in_time) {
+static qb_status lost(qb__guard_reader *reader, bool in_time) {
     if (!in_time) kill(reader->child, SIGKILL);
     close(reader->wire);
     reader->wire = -1;
-    reader->failed = qb__h5_guard_end(reader->child, reader->file, in_time);
+    reader->failed = qb__guard_end(reader->child, reader->file, in_time);
     if (reader->failed == QB_OK)
         reader->failed = qb__fail(QB_BAD_INPUT, "%s: the process that read it ended", reader->file);
     strncpy(reader->words, qb_detail(), WORDS_MOST);
@@ -111,7 +111,7 @@ static qb_status lost(qb__h5_reader *reader, bool in_time) {
 }
 
 /* An answer without its data, but with the message of its error. */
-static qb_status answer_of(qb__h5_reader *reader, const qb__h5_question *question, qb__h5_answer *answer) {
+static qb_status answer_of(qb__guard_reader *reader, const qb__guard_question *question, qb__guard_answer *answer) {
     char words[WORDS_MOST + 1];
     bool in_time = true;
     if (reader->failed != QB_OK) return qb__fail(reader->failed, "%s", reader->words);
@@ -124,15 +124,16 @@ static qb_status answer_of(qb__h5_reader *reader, const qb__h5_question *questio
     return qb__fail((qb_status)answer->status, "%s", words);
 }
 
-qb_status qb__h5_reader_images(qb__h5_reader *reader, const qb__region *region, size_t row, size_t image, void *out) {
-    const qb__h5_question question = {.kind = QB__H5_IMAGES,
-                                      .first = region->first,
-                                      .count = region->count,
-                                      .step = region->step,
-                                      .row0 = region->row0,
-                                      .row1 = region->row1};
+qb_status qb__guard_reader_images(qb__guard_reader *reader, const qb__region *region, size_t row, size_t image,
+                                  void *out) {
+    const qb__guard_question question = {.kind = QB__GUARD_IMAGES,
+                                         .first = region->first,
+                                         .count = region->count,
+                                         .step = region->step,
+                                         .row0 = region->row0,
+                                         .row1 = region->row1};
     const size_t part = (region->row1 - region->row0) * row;
-    qb__h5_answer answer;
+    qb__guard_answer answer;
     bool in_time = true;
     pthread_mutex_lock(&reader->lock);
     qb_status status = answer_of(reader, &question, &answer);
@@ -145,10 +146,10 @@ qb_status qb__h5_reader_images(qb__h5_reader *reader, const qb__region *region, 
     return status;
 }
 
-qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], size_t most, void *raw, size_t *bytes,
-                              uint32_t *mask) {
-    const qb__h5_question question = {.kind = QB__H5_CHUNK, .at = {at[0], at[1], at[2]}, .most = most};
-    qb__h5_answer answer;
+qb_status qb__guard_reader_chunk(qb__guard_reader *reader, const uint64_t at[3], size_t most, void *raw, size_t *bytes,
+                                 uint32_t *mask) {
+    const qb__guard_question question = {.kind = QB__GUARD_CHUNK, .at = {at[0], at[1], at[2]}, .most = most};
+    qb__guard_answer answer;
     bool in_time = true;
     pthread_mutex_lock(&reader->lock);
     qb_status status = answer_of(reader, &question, &answer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The process in which the library of a format reads images for another process: see hdf5_reader.h. It may crash here. */
-#include "io/hdf5/hdf5_guard.h"
+/* The process in which the library of a format reads images for another process: see guard_reader.h. It may crash here. */
+#include "io/guard/guard.h"
 
 #ifdef QB_HAVE_HDF5
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/formats.h"
+#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
-#include "io/hdf5/hdf5_reader.h"
 #include "quickbeam/io.h"
 
 enum { IN, OUT, SECONDS = 20, WORDS_MOST = 2000 };
@@ -54,18 +54,18 @@ static rlim_t seconds_used(void) {
     return getrusage(RUSAGE_SELF, &used) == 0 ? (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) : 0;
 }
 
-static bool answer_with(const qb__h5_answer *answer, const void *data) {
+static bool answer_with(const qb__guard_answer *answer, const void *data) {
     return put(answer, sizeof *answer) && put(data, answer->bytes);
 }
 
 static bool refuse(qb_status status) {
     const char *words = qb_detail();
     const size_t length = strlen(words);
-    const qb__h5_answer answer = {.status = status, .words = length < WORDS_MOST ? length : WORDS_MOST};
+    const qb__guard_answer answer = {.status = status, .words = length < WORDS_MOST ? length : WORDS_MOST};
     return put(&answer, sizeof answer) && put(words, answer.words);
 }
 
-static bool give_images(qb__source *source, const qb__h5_question *asked) {
+static bool give_images(qb__source *source, const qb__guard_question *asked) {
     const qb__region region = {asked->first, asked->count, asked->step, asked->row0, asked->row1};
     const size_t images = source->shape[0], rows = source->shape[1];
     size_t bytes = 0;
@@ -77,16 +77,16 @@ static bool give_images(qb__source *source, const qb__h5_question *asked) {
     qb_status status =
         good ? qb__alloc(bytes, 1, &data) : qb__fail(QB_BAD_ARGUMENT, "%s: no such images", source->path);
     if (status == QB_OK) status = source->read(source, &region, data);
-    good = status == QB_OK ? answer_with(&(qb__h5_answer){.bytes = bytes}, data) : refuse(status);
+    good = status == QB_OK ? answer_with(&(qb__guard_answer){.bytes = bytes}, data) : refuse(status);
     qb__free(data);
     return good;
 }
 
 /* The chunk as stored. (H5Dget_chunk_info_by_coord would give its position, but in 1.10 it searches all chunks for
  * each.) */
-static bool give_chunk(hid_t set, int rank, const qb__h5_question *asked) {
+static bool give_chunk(hid_t set, int rank, const qb__guard_question *asked) {
     const hsize_t at[3] = {asked->at[0], asked->at[1], asked->at[2]}, *place = at + 3 - rank;
-    qb__h5_answer answer = {0};
+    qb__guard_answer answer = {0};
     hsize_t bytes = 0;
     char *data = NULL;
     qb__h5_enter();
@@ -123,13 +123,13 @@ static qb_status open_set(const char *path, const char *dataset, qb__source **so
     return status;
 }
 
-static bool serve(qb_status opened, qb__source *source, hid_t set, int rank, const qb__h5_question *asked) {
+static bool serve(qb_status opened, qb__source *source, hid_t set, int rank, const qb__guard_question *asked) {
     if (opened != QB_OK) return refuse(opened);
     limit(RLIMIT_CPU, seconds_used() + SECONDS);
-    return asked->kind == QB__H5_CHUNK && set >= 0 ? give_chunk(set, rank, asked) : give_images(source, asked);
+    return asked->kind == QB__GUARD_CHUNK && set >= 0 ? give_chunk(set, rank, asked) : give_images(source, asked);
 }
 
-qb_status qb_tool_hdf5_serve(const char *path, const char *dataset) {
+qb_status qb_tool_guard_serve(const char *path, const char *dataset) {
     QB__NEED(path);
     QB__NEED(dataset);
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
@@ -141,12 +141,12 @@ qb_status qb_tool_hdf5_serve(const char *path, const char *dataset) {
     struct rlimit memory;
     qb_external_allow(true); /* the asking process has checked */
     qb__h5_mapped_is_known = true;
-    const bool fits = strcmp(dataset, QB__H5_PACKED_FITS) == 0;
+    const bool fits = strcmp(dataset, QB__GUARD_PACKED_FITS) == 0;
     const qb_status status =
         fits ? qb__source_open(path, NULL, &source) : open_set(path, dataset, &source, &set, &rank);
     /* Chunks may be large. */
     if (source && getrlimit(RLIMIT_AS, &memory) == 0) limit(RLIMIT_AS, memory.rlim_cur + 4 * source->cache);
-    for (qb__h5_question asked; take(&asked, sizeof asked);)
+    for (qb__guard_question asked; take(&asked, sizeof asked);)
         if (!serve(status, source, set, rank, &asked)) break;
     qb__h5_enter();
     if (set >= 0) H5Dclose(set);
@@ -157,7 +157,7 @@ qb_status qb_tool_hdf5_serve(const char *path, const char *dataset) {
 #else
 #include "base/status.h"
 
-qb_status qb_tool_hdf5_serve(const char *path, const char *dataset) {
+qb_status qb_tool_guard_serve(const char *path, const char *dataset) {
     QB__NEED(path);
     (void)dataset;
     return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read HDF5", path);

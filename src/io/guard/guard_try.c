@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The work of the separate process that tries a file before it is read here (hdf5_guard.c). */
-#include "io/hdf5/hdf5_guard.h"
+/* The work of the separate process that tries a file before it is read here (guard.c). */
+#include "io/guard/guard.h"
 
 #include <string.h>
 
@@ -10,9 +10,9 @@
 
 #ifdef QB_HAVE_HDF5
 #include "io/formats.h"
+#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
-#include "io/hdf5/hdf5_reader.h"
 
 /* The first and the last image, one row of each, unless that unpacks a large chunk. */
 static void read_little(const qb__frames *frames) {
@@ -35,9 +35,9 @@ static qb_status try_fits(const char *path) {
     return QB_OK;
 }
 
-qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
+qb_status qb_tool_guard_try(const char *path, const char *dataset) {
     QB__NEED(path);
-    if (dataset && strcmp(dataset, QB__H5_PACKED_FITS) == 0) return try_fits(path);
+    if (dataset && strcmp(dataset, QB__GUARD_PACKED_FITS) == 0) return try_fits(path);
     const qb_scan_options options = {.dataset = (char *)dataset};
     qb__scan_parts parts = {0};
     qb__source *source = NULL;
@@ -62,7 +62,7 @@ qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
     return more == QB_NO_MEMORY ? more : status;
 }
 #else
-qb_status qb_tool_hdf5_try(const char *path, const char *dataset) {
+qb_status qb_tool_guard_try(const char *path, const char *dataset) {
     QB__NEED(path);
     (void)dataset;
     return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read HDF5", path);

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 
 #include "cli.h"
-#include "io/hdf5/hdf5_guard.h"
+#include "io/guard/guard.h"
 
-const char trial_word[] = "--try-hdf5";
+const char guard_word[] = "--try-file";
 
 /* Limits of processor time and memory. Real files need only some milliseconds and some megabytes. */
-enum { SECONDS = 10, SECONDS_MORE = 50, MEBIBYTES = 2048, NO_MEMORY = 9 };
+enum { SECONDS = 10, SECONDS_MORE = 50, MEBIBYTES = 2048 };
 
 /* Lowers a limit of the process; false where the limit was as low before. */
 static bool limit(int resource, rlim_t most) {
@@ -29,7 +29,7 @@ static rlim_t seconds_for(const char *path) {
     return SECONDS + (more < SECONDS_MORE ? more : SECONDS_MORE);
 }
 
-int try_hdf5(const char *path, const char *dataset, bool serve) {
+int try_file(const char *path, const char *dataset, bool serve) {
     /* Ends this process with its parent. A serving process notices by itself that its parent is gone */
     if (!serve) prctl(PR_SET_PDEATHSIG, SIGKILL);
     bool lowered = false;
@@ -39,12 +39,12 @@ int try_hdf5(const char *path, const char *dataset, bool serve) {
     lowered = limit(RLIMIT_AS, (rlim_t)MEBIBYTES << 20);
 #endif
     if (serve) {
-        qb_tool_hdf5_serve(path, dataset);
+        qb_tool_guard_serve(path, dataset);
         return 0;
     }
     /* Tries twice: a file that asks for too much memory does so each time. A shortage of the system passes, and the
      * parent handles it. */
     bool short_of_it =
-        qb_tool_hdf5_try(path, dataset) == QB_NO_MEMORY && qb_tool_hdf5_try(path, dataset) == QB_NO_MEMORY;
-    return short_of_it && lowered ? NO_MEMORY : 0;
+        qb_tool_guard_try(path, dataset) == QB_NO_MEMORY && qb_tool_guard_try(path, dataset) == QB_NO_MEMORY;
+    return short_of_it && lowered ? QB__GUARD_NO_MEMORY : 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* environ, pipe2 */
-/* The HDF5 library and cfitsio crash, or never end, on some malformed files, and no call of theirs detects them. So each file is
- * first read by a separate process, whose crash is only an error here. That process is a program that is started anew,
- * not a fork: the caller may have threads, whose locks would stay locked in the copy. */
-#include "io/hdf5/hdf5_guard.h"
+/* The HDF5 library and cfitsio crash, or never end, on some malformed files, and no call of theirs detects them. So each
+ * file is first read by a separate process, whose crash is only an error here. That process is a program that is started
+ * anew, not a fork: the caller may have threads, whose locks would stay locked in the copy. */
+#include "io/guard/guard.h"
 
 #ifdef QB_HAVE_HDF5
 #include <errno.h>
@@ -19,9 +19,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "io/hdf5/hdf5.h"
+#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5_broken.h"
-#include "io/hdf5/hdf5_reader.h"
 
 /* The result of a trial, valid as long as the file does not change. */
 typedef struct proof {
@@ -42,7 +41,7 @@ static struct {
     size_t count;
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void qb_tool_hdf5_guard(const char *program, const char *argument) {
+void qb_tool_guard(const char *program, const char *argument) {
     pthread_mutex_lock(&guard.lock);
     guard.program = program;
     guard.argument = argument;
@@ -66,14 +65,14 @@ static bool is_proven(const proof *one) {
     return false;
 }
 
-bool qb__h5_guarded(void) {
+bool qb__guarded(void) {
     pthread_mutex_lock(&guard.lock);
     const bool named = guard.program != NULL;
     pthread_mutex_unlock(&guard.lock);
     return named;
 }
 
-qb_status qb__h5_guard_start(const char *path, const char *dataset, const char *task, int other, pid_t *child) {
+qb_status qb__guard_start(const char *path, const char *dataset, const char *task, int other, pid_t *child) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -101,7 +100,7 @@ qb_status qb__h5_guard_start(const char *path, const char *dataset, const char *
 static qb_status start(const char *path, const char *dataset, pid_t *child, int *output) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return qb__fail_errno(errno, "starting the trial of", path);
-    qb_status status = qb__h5_guard_start(path, dataset, NULL, ends[1], child);
+    qb_status status = qb__guard_start(path, dataset, NULL, ends[1], child);
     close(ends[1]);
     *output = ends[0];
     if (status != QB_OK) close(ends[0]);
@@ -113,7 +112,7 @@ static bool listen_to(pid_t child, int output) {
     struct pollfd end = {.fd = output, .events = POLLIN};
     char said[1 << 16];
     size_t bytes = 0;
-    double until = qb__now() + QB__H5_SECONDS, left;
+    double until = qb__now() + QB__GUARD_SECONDS, left;
     ssize_t n = -1;
     while (n != 0 && (left = until - qb__now()) > 0) {
         if (poll(&end, 1, (int)(left * 1000) + 1) <= 0) continue;
@@ -125,13 +124,13 @@ static bool listen_to(pid_t child, int output) {
     return n == 0;
 }
 
-qb_status qb__h5_guard_end(pid_t child, const char *path, bool in_time) {
+qb_status qb__guard_end(pid_t child, const char *path, bool in_time) {
     int how = 0;
     while (waitpid(child, &how, 0) < 0 && errno == EINTR) continue;
     int number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
     if (!in_time)
         return qb__fail(QB_IO, "%s: the library that reads it did not finish within %d s: check the disk", path,
-                        QB__H5_SECONDS);
+                        QB__GUARD_SECONDS);
     if (number == SIGXCPU)
         return qb__fail(QB_BAD_INPUT, "%s: malformed: the library that reads it does not finish opening it", path);
     if (number == SIGINT || number == SIGTERM || number == SIGHUP)
@@ -139,7 +138,7 @@ qb_status qb__h5_guard_end(pid_t child, const char *path, bool in_time) {
     if (number == SIGKILL) return qb__fail(QB_NO_MEMORY, "%s: the process that tried it was killed", path);
     if (number)
         return qb__fail(QB_BAD_INPUT, "%s: malformed: the library that reads it crashes (%s)", path, strsignal(number));
-    if (WEXITSTATUS(how) == QB__TRIAL_NO_MEMORY)
+    if (WEXITSTATUS(how) == QB__GUARD_NO_MEMORY)
         return qb__fail(QB_BAD_INPUT, "%s: malformed: the library that reads it asks for an absurd amount of memory",
                         path);
     if (WEXITSTATUS(how))
@@ -160,12 +159,12 @@ static qb_status try_in_child(const char *path, const char *dataset) {
     qb__h5_forget_broken(path);
     bool in_time = listen_to(child, output);
     close(output);
-    status = qb__h5_guard_end(child, path, in_time);
+    status = qb__guard_end(child, path, in_time);
     if (status == QB_OK) guard.proofs[guard.count++ % PROOFS] = one;
     return status;
 }
 
-qb_status qb__h5_prove(const char *path, const char *dataset) {
+qb_status qb__guard_prove(const char *path, const char *dataset) {
     qb_status status = QB_OK;
     pthread_mutex_lock(&guard.lock);
     if (guard.program) status = try_in_child(path, dataset);
@@ -173,5 +172,5 @@ qb_status qb__h5_prove(const char *path, const char *dataset) {
     return status;
 }
 #else
-void qb_tool_hdf5_guard(const char *program, const char *argument) { (void)program, (void)argument; }
+void qb_tool_guard(const char *program, const char *argument) { (void)program, (void)argument; }
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* qb_tool_hdf5_guard: a separate process first opens the file with the HDF5 library. These tests check what the caller
+/* qb_tool_guard: a separate process first opens the file, here with the HDF5 library. These tests check what the caller
  * says for each way in which that process may end. */
 #include "io_files.h"
 
-#include "io/hdf5/hdf5_guard.h"
+#include "io/guard/guard.h"
 
 #ifdef QB_HAVE_HDF5
 /* Opens a.h5 with a shell script in the place of the separate process. */
@@ -11,10 +11,10 @@ static qb_status after(const char *script) {
     static char path[512];
     put_file(in_folder("s.sh"), script, strlen(script));
     snprintf(path, sizeof path, "%s", in_folder("s.sh"));
-    qb_tool_hdf5_guard("/bin/sh", path);
+    qb_tool_guard("/bin/sh", path);
     qb_array_info info = {.struct_size = sizeof info};
     qb_status status = qb_array_describe(in_folder("a.h5"), NULL, &info);
-    qb_tool_hdf5_guard(NULL, NULL);
+    qb_tool_guard(NULL, NULL);
     return status;
 }
 
@@ -65,22 +65,22 @@ static void words_and_proofs(void **state) {
     put_array();
     assert_ok(after(script));
     assert_int_equal(count_bytes(told), 2 * (strlen(in_folder("a.h5")) + 1));
-    qb_tool_hdf5_guard("/nowhere/at/all", "x");
+    qb_tool_guard("/nowhere/at/all", "x");
     qb_array_info info = {.struct_size = sizeof info};
     put_array();
     assert_status(qb_array_describe(in_folder("a.h5"), NULL, &info), QB_IO);
-    qb_tool_hdf5_guard(NULL, NULL);
+    qb_tool_guard(NULL, NULL);
 }
 
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_folder, drop_folder)
 
 int main(void) {
     const struct CMUnitTest tests[] = {IN_FOLDER(ends), IN_FOLDER(words_and_proofs)};
-    return cmocka_run_group_tests_name("io_trial", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("io_guard", tests, NULL, NULL);
 }
 #else
 int main(void) {
-    puts("io_trial: this build has no HDF5");
+    puts("io_guard: this build has no HDF5");
     return 0;
 }
 #endif

@@ -73,6 +73,8 @@ typedef struct qb__rings_row {
     float *sums;                          /* [QB__RINGS_SUMS][columns] of the views v / qb__rings_summed(views) */
     float *ranks;                         /* qb__rings_ranks_floats() numbers */
     double *stripe;                       /* [columns] found so far: to be subtracted from line integrals */
+    bool concentric;                      /* the object stands still: it turns about its own axis */
+    double *opposite;                     /* [2][columns] least and largest second difference beyond the axis */
     size_t sure;                          /* number of stripes found in air that would be sure elsewhere, too */
     bool *lost;                           /* [columns] has no usable value */
     bool *doubt;                          /* [columns], scratch */
@@ -86,6 +88,10 @@ size_t qb__rings_work(size_t columns);
 /* Numbers from one line to the next where a line has QB__RING_ENDS numbers before and after it. */
 size_t qb__rings_apart(size_t columns);
 
+/* Fills concentric and opposite[]; after qb__rings_windows(). */
+void qb__rings_concentric(qb__rings_row *row);
+/* True if a stripe of that height in column c may be the wall of a concentric object. */
+bool qb__rings_has_counterpart(const qb__rings_row *row, size_t c, double height);
 /* Adds narrow stripes in the columns at both ends that the object never covers. */
 void qb__rings_air(qb__rings_row *row);
 /* Replaces stripes found close to each other by fewer columns that explain the second differences kinks[n] as well. */
@@ -156,7 +162,7 @@ void qb__rings_row_destroy(qb__rings_row *row);
 size_t qb__rings_together(size_t views);
 /* Finds the stripes and lost columns of a sinogram [views][columns]. */
 void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t views, qb__rings_row *row);
-/* As qb__rings_find, for averaged views, `apart` floats from one to the next, and their row->change. */
+/* As qb__rings_find, for averaged views, `apart` floats from one to the next, and the sums of their changes. */
 void qb__rings_find_averaged(const qb__rings_how *how, const float *lines, size_t apart, const float *change,
                              qb__rings_row *row);
 

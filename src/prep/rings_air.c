@@ -25,6 +25,7 @@ static const double SLOW = 2;     /* most of the spread of the blocks, relative 
 static const double FLOOR = 1e-4; /* in line integrals */
 static const double LEVEL = 0.1;  /* highest level of air: the beam of the flats may have been another one */
 static const double ERRORS = 4.5; /* errors that a stripe exceeds */
+static const double PARTS = 0.5;  /* a column so high beside a stripe belongs to it */
 static const double SHOWN = 0.2;  /* most of a stripe that may be seen in the columns beside it */
 
 typedef struct air {
@@ -99,6 +100,21 @@ static double stripe(const air *a, double spread, size_t i) {
     return after > 0 && fabs(median(a, i + 1, i + 1 + after) - level) > most ? 0 : height;
 }
 
+/* Drops stripes beside columns that are as high but no stripes: they would take a part of a wider one. */
+static void drop_parts(const air *a, double level, double *height) {
+    for (bool any = true; any;) {
+        any = false;
+        for (size_t i = 0; i < a->count; i++) {
+            if (height[i] == 0) continue;
+            for (size_t k = i > 0 ? i - 1 : 1; k <= i + 1 && k < a->count; k += 2) {
+                if (height[k] != 0 || fabs(a->mean[k] - level) < PARTS * fabs(height[i])) continue;
+                height[i] = 0, any = true;
+                break;
+            }
+        }
+    }
+}
+
 /* Height from which on most columns would show a stripe for sure (rings_spikes.c). */
 static double usual_limit(const qb__rings_row *row) {
     const double SURE_ERRORS = 4.5, SURE_STRUCTURE = 0.2;
@@ -121,11 +137,14 @@ void qb__rings_air(qb__rings_row *row) {
         const double level = median(&a, 0, a.count);
         for (size_t i = 0; i < a.count; i++) off[i] = fabs(a.mean[i] - level);
         const double spread = 1.48 * qb__middle(off, a.count);
-        for (size_t i = 0; i + MARGIN < a.count; i++) {
-            const double height = row->lost[column(&a, i)] ? 0 : stripe(&a, spread, i);
-            if (height == 0) continue;
-            row->stripe[column(&a, i)] = height;
-            row->sure += fabs(height) > sure;
+        double *height = off;
+        for (size_t i = 0; i < a.count; i++)
+            height[i] = i + MARGIN >= a.count || row->lost[column(&a, i)] ? 0 : stripe(&a, spread, i);
+        drop_parts(&a, level, height);
+        for (size_t i = 0; i < a.count; i++) {
+            if (height[i] == 0) continue;
+            row->stripe[column(&a, i)] = height[i];
+            row->sure += fabs(height[i]) > sure;
             row->kinds |= QB__RINGS_NARROW;
         }
     }

@@ -200,7 +200,8 @@ void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
     float *ranks = row->ranks, *scratch = ranks + RANKS * n;
     double *found = row->work, *squares = found + n, *errors = squares + n;
-    if (row->views < RANKS || n < how->small) return;
+    /* all ranks of an object that stands still show the same structure */
+    if (row->views < RANKS || n < how->small || row->concentric) return;
     const lines in = average(row);
     for (size_t c = 0; c < n; c += LANES) make_ranks(&in, c, ranks, (float(*)[LANES])scratch);
     for (size_t q = 0; q < RANKS; q++) less_median(n, how->small / 2, ranks + q * n, scratch);

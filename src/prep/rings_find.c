@@ -35,6 +35,7 @@ qb_status qb__rings_row_create(size_t views, size_t columns, qb__rings_row *row)
     QB__TRY(qb__alloc(qb__rings_ranks_floats(columns), sizeof *row->ranks, &row->ranks));
     QB__TRY(qb__alloc(columns, sizeof *row->stripe, &row->stripe));
     QB__TRY(qb__alloc(qb__courses_room(columns), sizeof *row->course, &row->course));
+    QB__TRY(qb__alloc(2 * columns, sizeof *row->opposite, &row->opposite));
     QB__TRY(qb__alloc(columns, sizeof *row->lost, &row->lost));
     QB__TRY(qb__alloc(columns, sizeof *row->doubt, &row->doubt));
 out:
@@ -55,6 +56,7 @@ void qb__rings_row_destroy(qb__rings_row *row) {
     qb__free(row->ranks);
     qb__free(row->stripe);
     qb__free(row->course);
+    qb__free(row->opposite);
     qb__free(row->lost);
     qb__free(row->doubt);
     *row = (qb__rings_row){0};
@@ -94,6 +96,7 @@ static void find_strong(const qb__rings_how *how, unsigned parts, qb__rings_row 
     row->kinds &= QB__RINGS_DEAD | QB__RINGS_COURSES;
     memset(row->stripe, 0, row->columns * sizeof *row->stripe);
     row->sure = 0;
+    qb__rings_concentric(row);
     /* a small part of the object on the axis would look like a stripe in air */
     if ((parts & QB__RINGS_NARROW) && !(how->parts & (QB__RINGS_SOFT | QB__RINGS_TURNS))) qb__rings_air(row);
     if (parts & QB__RINGS_LARGE) qb__rings_wide(how, row);
@@ -123,6 +126,9 @@ static void find_lost(const qb__rings_how *how, qb__rings_row *row) {
 }
 
 static void find(const qb__rings_how *how, qb__rings_row *row) {
+    /* it is a sum over the views so far */
+    const float steps = (float)(row->all_views > 1 ? row->all_views - 1 : 1);
+    for (size_t c = 0; c < row->columns; c++) row->change[c] /= steps;
     row->kinds = 0;
     row->courses = 0;
     memset(row->lost, 0, row->columns * sizeof *row->lost);

@@ -48,6 +48,7 @@ static const double PAIR = 0.7; /* residual of a pair relative to that of one co
 size_t qb__rings_work(size_t columns) { return WORKS * columns; }
 
 typedef struct spikes {
+    const qb__rings_row *row;
     size_t n;
     double *kinks, *kink_errors; /* [n] second differences without earlier stripes, and their standard errors */
     double *height_errors;       /* [n] standard error of the best fitting height at a column */
@@ -115,7 +116,7 @@ static double error_around(const spikes *s, size_t c) {
 static bool is_spike(const spikes *s, size_t c) {
     const size_t n = s->n, before = c > 0 ? c - 1 : 1, after = c + 1 < n ? c + 1 : n - 2;
     const double height = s->heights[c], size = fabs(height);
-    if (size <= s->limit[c] || s->found[c] != 0) return false;
+    if (size <= s->limit[c] || s->found[c] != 0 || qb__rings_has_counterpart(s->row, c, height)) return false;
     if (size < fabs(s->heights[before]) || size < fabs(s->heights[after])) return false;
     const double sign = height < 0 ? -1 : 1;
     const double shown = fmin(-0.5 * sign * s->left[c], fmin(sign * s->left[before], sign * s->left[after]));
@@ -208,7 +209,7 @@ static bool shows_the_object(qb__rings_row *row, size_t c, double height, double
 static bool stands_out(const spikes *s, const double *errors, double part, size_t c) {
     const double size = fabs(s->found[c]) / part;
     return size > SURE_ERRORS * errors[c] && size > SURE_KINKS * error_around(s, c) &&
-           size > SURE_STRUCTURE * s->least[c];
+           size > SURE_STRUCTURE * s->least[c] && !qb__rings_has_counterpart(s->row, c, s->found[c]);
 }
 
 /* sure[c]: the heights that stand out; returns how many. More than `alike` columns side by side with the same sign are
@@ -294,7 +295,7 @@ void qb__rings_spikes(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
     double *w = row->work;
     if (row->windows < 4 || n < 16 || ((how->parts & QB__RINGS_SOFT) && n < QB__RINGS_FEW)) return;
-    spikes s = {n,         w,         w + n,     w + 2 * n, w + 3 * n, w + 4 * n,
+    spikes s = {row,       n,         w,         w + n,     w + 2 * n, w + 3 * n, w + 4 * n,
                 w + 5 * n, w + 6 * n, w + 7 * n, w + 8 * n, w + 9 * n, w + 10 * n};
     measure(row, &s);
     measure_structure(row, &s);

@@ -69,7 +69,7 @@ static bool are_steps(const steps *s, size_t first, size_t end) {
 }
 
 /* True if columns first <= c < end are a stripe of that height. The columns inside a thin one are its edges. */
-static bool is_stripe(const steps *s, size_t first, size_t end, double height) {
+static bool is_stripe(const qb__rings_row *row, const steps *s, size_t first, size_t end, double height) {
     const double sign = height < 0 ? -1 : 1;
     const size_t at[4] = {first - 1, first, end - 1, end};
     for (int i = 0; i < 4; i++) {
@@ -77,6 +77,8 @@ static bool is_stripe(const steps *s, size_t first, size_t end, double height) {
         const double error = s->kink_errors[at[i]];
         if (shown + NOISE * error < ALIKE * fabs(height) || shown <= 0 || error > CERTAIN * fabs(height)) return false;
     }
+    for (int i = 1; i < 3; i++)
+        if (qb__rings_has_counterpart(row, at[i], height)) return false;
     if (!are_steps(s, first, end)) return false;
     for (size_t i = 1; i <= OUTSIDE; i++)
         if (!is_smooth(s, first - 1 - i, height) || !is_smooth(s, end + i, height)) return false;
@@ -85,7 +87,7 @@ static bool is_stripe(const steps *s, size_t first, size_t end, double height) {
 
 /* The highest stripe of at most `widest` columns: its first column; 0 for none. What lies between two
  * stripes looks like a wider one. */
-static size_t highest(const steps *s, size_t widest, size_t *end, double *height) {
+static size_t highest(const qb__rings_row *row, const steps *s, size_t widest, size_t *end, double *height) {
     const size_t n = s->n;
     const double *k = s->left;
     size_t first = 0;
@@ -97,7 +99,7 @@ static size_t highest(const steps *s, size_t widest, size_t *end, double *height
             const double down = 0.5 * (k[e - 1] - k[e]), mean = 0.5 * (step - down);
             const double high = fabs(mean) * (1 - WIDE * (double)(e - c) / (double)widest);
             if (step * down >= 0 || fabs(down) < s->snr * s->errors[e] || high <= most) continue;
-            if (is_stripe(s, c, e, mean)) first = c, *end = e, *height = mean, most = high;
+            if (is_stripe(row, s, c, e, mean)) first = c, *end = e, *height = mean, most = high;
         }
     }
     return first;
@@ -115,7 +117,7 @@ void qb__rings_wide(const qb__rings_how *how, qb__rings_row *row) {
         for (size_t c = 0; c < n; c++) s.left[c] = s.kinks[c];
         qb__rings_ground(s.left, n, s.ground);
         for (size_t c = 0; c < n; c++) s.left[c] -= s.ground[c];
-        const size_t first = highest(&s, how->large / 2, &end, &height);
+        const size_t first = highest(row, &s, how->large / 2, &end, &height);
         if (first == 0) return;
         row->kinds |= QB__RINGS_LARGE;
         for (size_t c = first; c < end; c++) row->stripe[c] += height;

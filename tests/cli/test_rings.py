@@ -223,6 +223,23 @@ def test_an_object_without_stripes_stays(tmp_path, foam, method):
         assert changed < 0.01
 
 
+@pytest.mark.parametrize("method", ["sort", "large", "auto"])
+def test_thin_walls_that_stand_still_stay_and_stripes_go(tmp_path, method):
+    """Walls of one column about an axis between two columns; each is seen at both sides of the axis, a stripe is not."""
+    columns, random = 128, np.random.default_rng(5)
+    x = (np.arange(columns * 16) + 0.5) / 16 - 0.5 - 64.1
+    walls = sum(density * (np.sqrt(np.maximum(radius**2 - x**2, 0)) - np.sqrt(np.maximum((radius - 1)**2 - x**2, 0)))
+                for radius, density in ((50, .08), (30, .08), (14, .08))).reshape(columns, 16).mean(1)
+    clean = walls + random.normal(0, 0.01, (180, columns))
+    faulty = clean.copy()
+    faulty[:, [24, 40, 108]] += (0.1, -0.1, 0.2)
+    truth, before = (lines_reconstructed(tmp_path, lines) for lines in (clean, faulty))
+    assert difference(lines_reconstructed(tmp_path, clean, "--rings", method), truth) < 1e-3
+    after = lines_reconstructed(tmp_path, faulty, "--rings", method)
+    print(f"{method}: {difference(before, truth):.4f} before, {difference(after, truth):.4f} after")
+    assert difference(after, truth) < 0.3 * difference(before, truth)
+
+
 @pytest.mark.parametrize("seed", [1, 7])
 def test_other_foams_stay(tmp_path, seed):
     """By less than 0.3 of what their noise does; their structure shows more in the sorted columns than that of others."""

@@ -108,6 +108,18 @@ def test_names_of_any_bytes(folder, tmp_path, name):
     assert one_object(run(place, "info", h5, "--json"))["kind"] == "volume"
 
 
+def test_none_is_no_file_of_the_command(folder, tmp_path):
+    """--darks none and --mask none are kept as they are, also where a file has that name."""
+    (folder / "none").write_text("")
+    qb("fbp", "s.h5", "-o", tmp_path / "v.npy", "--center", "11.5", "--darks", "none", "--mask", "none", cwd=folder)
+    command = json.loads((tmp_path / "v.npy.json").read_text())["provenance"]["command"]
+    assert command.endswith("--darks none --mask none")
+    want = (tmp_path / "v.npy").read_bytes()
+    (tmp_path / "v.npy").unlink()
+    assert subprocess.run([QB, *shlex.split(command)[1:]], cwd="/", timeout=PATIENCE).returncode == 0
+    assert (tmp_path / "v.npy").read_bytes() == want
+
+
 # ---- where and when it is started ----
 
 @pytest.mark.skipif(SANITIZED, reason="the leak checker needs /proc")

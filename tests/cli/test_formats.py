@@ -188,3 +188,11 @@ def test_missing_values(tmp_path, how):
         with h5py.File(tmp_path / name, "a") as file:
             file["v"].attrs["_FillValue"] = "none"
         assert any("_FillValue is not one number" in p for p in qb_json("info", tmp_path / name)["problems"])
+
+
+@pytest.mark.parametrize("card", ["BLANK   =", "BLANK   = 'none'", "BLANK   =                      / unknown"])
+def test_fits_whose_blank_is_no_number(tmp_path, card):
+    image = np.arange(-600.0, 600).reshape(30, 40)
+    blank_fits(tmp_path / "a.fits", image, card)
+    qb("convert", tmp_path / "a.fits", "--volume", "-o", tmp_path / "v.npy")
+    assert np.array_equal(np.load(tmp_path / "v.npy").reshape(image.shape), image)

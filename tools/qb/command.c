@@ -43,9 +43,10 @@ static void put_quoted(FILE *out, const char *word) {
     putc('\'', out);
 }
 
-/* Is the value the name of a file? Some options always take a file. Options such as FILE|NAME take one where the file
- * exists. */
+/* Is the value the name of a file? Some options always take a file, but for `none` where that is a word of theirs.
+ * Options such as FILE|NAME take one where the file exists. */
 static bool is_file(const qb_param *row, const char *value) {
+    if (row->meta && strstr(row->meta, "|none") && strcmp(value, "none") == 0) return false;
     if (strcmp(row->name, "output") == 0 || strncmp(row->meta ? row->meta : "", "FILE", 4) == 0) return true;
     if (!row->meta || !strstr(row->meta, "FILE")) return false;
     char name[PATH_MAX];

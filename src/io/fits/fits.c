@@ -37,7 +37,8 @@ static void set_card(header *h, const char *card) {
     value[CARD - 10] = 0;
     if (strcmp(key, "END") == 0) h->ended = true;
     if (card[8] != '=') return;
-    const double number = qb__strtod(value, NULL);
+    char *end;
+    const double number = qb__strtod(value, &end);
     if (strcmp(key, "SIMPLE") == 0) h->image = true;
     if (strcmp(key, "XTENSION") == 0) h->image = strstr(value, "'IMAGE") != NULL;
     if (strcmp(key, "ZIMAGE") == 0) h->packed = true;
@@ -46,7 +47,7 @@ static void set_card(header *h, const char *card) {
     if (strcmp(key, "PCOUNT") == 0) h->heap = number;
     if (strcmp(key, "BSCALE") == 0) h->slope = number;
     if (strcmp(key, "BZERO") == 0) h->zero = number;
-    if (strcmp(key, "BLANK") == 0) h->blank = number;
+    if (strcmp(key, "BLANK") == 0 && end > value) h->blank = number; /* a card may have no value */
     if (strncmp(key, "NAXIS", 5) == 0 && key[5] >= '1' && key[5] <= '0' + AXES_MOST && !key[6])
         h->size[key[5] - '1'] = number;
 }

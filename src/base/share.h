@@ -6,7 +6,7 @@
 
 #include "quickbeam/status.h"
 
-/* Threads for reading and writing that live for one call. The blocking stages of a pipeline wait for storage, which
+/* Threads for reading and writing that wait for the next call. The blocking stages of a pipeline wait for storage, which
  * serves several requests at once, and must not occupy the threads that compute. */
 
 /* Run pieces 0..count-1, each once, on at most `threads` threads including the caller's, and return when all have

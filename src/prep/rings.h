@@ -74,6 +74,7 @@ typedef struct qb__rings_row {
     float *ranks;                         /* qb__rings_ranks_floats() numbers */
     double *stripe;                       /* [columns] found so far: to be subtracted from line integrals */
     bool concentric;                      /* the object stands still: it turns about its own axis */
+    double axis;                          /* of a concentric object, in columns */
     double *opposite;                     /* [2][columns] least and largest second difference beyond the axis */
     size_t sure;                          /* number of stripes found in air that would be sure elsewhere, too */
     bool *lost;                           /* [columns] has no usable value */
@@ -90,6 +91,8 @@ size_t qb__rings_apart(size_t columns);
 
 /* Fills concentric and opposite[]; after qb__rings_windows(). */
 void qb__rings_concentric(qb__rings_row *row);
+/* True if found[columns] resembles its mirror image about the axis, as the structure of a concentric object does. */
+bool qb__rings_is_mirrored(const qb__rings_row *row, const double *found);
 /* True if a stripe of that height in column c may be the wall of a concentric object. */
 bool qb__rings_has_counterpart(const qb__rings_row *row, size_t c, double height);
 /* Adds narrow stripes in the columns at both ends that the object never covers. */

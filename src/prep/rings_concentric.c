@@ -22,6 +22,7 @@ static const double SLOW = 2;       /* most of the spread of the blocks, relativ
 static const double FLOOR = 1e-4;   /* in line integrals */
 static const double COVERED = 0.05; /* a column shows the object from this part of the highest mean on */
 static const double HIGH = 5;       /* least of the object, relative to what is not smooth over the columns */
+static const double MIRRORED = 0.3; /* least correlation of an object's structure with its mirror image */
 static const double ALIKE = 0.4;    /* least second difference of a counterpart, relative to a stripe's height */
 
 /* True if the means of the blocks of column c vary no more than noise. */
@@ -88,7 +89,7 @@ void qb__rings_concentric(qb__rings_row *row) {
         for (size_t c = 0; c < n; c++) mean[c] += row->means[b * n + c] / (double)row->blocks;
     if (!stands_still(row, mean, mean + n, mean + 2 * n)) return;
     row->concentric = true;
-    const double axis = find_axis(mean, n);
+    const double axis = row->axis = find_axis(mean, n);
     for (size_t c = 0; c < n; c++) {
         const double at = 2 * axis - (double)c;
         low[c] = high[c] = 0;
@@ -97,6 +98,20 @@ void qb__rings_concentric(qb__rings_row *row) {
             low[c] = fmin(low[c], kink[(size_t)k]), high[c] = fmax(high[c], kink[(size_t)k]);
         }
     }
+}
+
+bool qb__rings_is_mirrored(const qb__rings_row *row, const double *found) {
+    const size_t n = row->columns;
+    double both = 0, here = 0, there = 0;
+    if (!row->concentric) return false;
+    for (size_t c = 0; (double)c < row->axis; c++) {
+        const double at = 2 * row->axis - (double)c;
+        if (at > (double)(n - 1)) continue;
+        const size_t k = qb__smaller((size_t)at, n - 2);
+        const double mirrored = found[k] + (at - (double)k) * (found[k + 1] - found[k]);
+        both += found[c] * mirrored, here += found[c] * found[c], there += mirrored * mirrored;
+    }
+    return !(both < MIRRORED * sqrt(here * there));
 }
 
 bool qb__rings_has_counterpart(const qb__rings_row *row, size_t c, double height) {

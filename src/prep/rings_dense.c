@@ -200,13 +200,13 @@ void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row) {
     const size_t n = row->columns;
     float *ranks = row->ranks, *scratch = ranks + RANKS * n;
     double *found = row->work, *squares = found + n, *errors = squares + n;
-    /* all ranks of an object that stands still show the same structure */
-    if (row->views < RANKS || n < how->small || row->concentric) return;
+    if (row->views < RANKS || n < how->small) return;
     const lines in = average(row);
     for (size_t c = 0; c < n; c += LANES) make_ranks(&in, c, ranks, (float(*)[LANES])scratch);
     for (size_t q = 0; q < RANKS; q++) less_median(n, how->small / 2, ranks + q * n, scratch);
     const double part = trust(row, ranks, found, squares, errors);
-    if (part <= 0) return;
+    /* all ranks of an object that stands still show the same structure */
+    if (part <= 0 || qb__rings_is_mirrored(row, found)) return;
     row->kinds |= QB__RINGS_SORT;
     for (size_t c = 0; c < n; c++) squares[c] = fabs(found[c]);
     const double most = MOST * qb__middle(squares, n);

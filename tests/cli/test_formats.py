@@ -151,7 +151,7 @@ def blank_fits(path, image, *cards):
     path.write_bytes("".join(card.ljust(80) for card in head).ljust(2880).encode() + image.astype(">i2").tobytes().ljust(2880, b"\0"))
 
 
-@pytest.mark.parametrize("how", ["float", "int16", "uint8 that has none", "netcdf", "netcdf scaled", "fits", "fits unsigned"])
+@pytest.mark.parametrize("how", ["float", "int16", "uint8 that has none", "uint8 of which 0 is said to be missing", "netcdf", "netcdf scaled", "fits", "fits unsigned"])
 def test_missing_values(tmp_path, how):
     """The number that a file names for pixels without a value is NaN, compared as it is stored; the others stay."""
     image = np.arange(1.0, 1201).reshape(30, 40)
@@ -162,7 +162,7 @@ def test_missing_values(tmp_path, how):
         gdal_tiff(tmp_path / name, np.where(lost, -9999, image).astype("f4" if how == "float" else "i2"), "-9999")
     elif how.startswith("uint8"):
         want = image % 200
-        gdal_tiff(tmp_path / name, want.astype("u1"), "-9999")
+        gdal_tiff(tmp_path / name, want.astype("u1"), "0" if "0" in how else "-9999")
     elif how.startswith("netcdf"):
         name, slope = "a.nc", 0.5 if "scaled" in how else 1
         with h5py.File(tmp_path / name, "w") as file:
@@ -188,6 +188,14 @@ def test_missing_values(tmp_path, how):
         with h5py.File(tmp_path / name, "a") as file:
             file["v"].attrs["_FillValue"] = "none"
         assert any("_FillValue is not one number" in p for p in qb_json("info", tmp_path / name)["problems"])
+
+
+def test_counts_without_a_sign_of_which_some_are_missing(tmp_path):
+    """They are stored as signed integers: --unsigned reads them, and the missing one is interpolated."""
+    counts = np.arange(1200.0).reshape(30, 40) * 50
+    gdal_tiff(tmp_path / "a.tif", np.where(counts == 100, 32768, counts).astype("u2").view("i2"), "-32768")
+    qb("convert", tmp_path / "a.tif", "--as", "projections", "--angles", "0:180", "--unsigned", "--quantity", "line_integral", "-o", tmp_path / "v.npy")
+    assert np.allclose(np.load(tmp_path / "v.npy").reshape(counts.shape), counts)
 
 
 @pytest.mark.parametrize("card", ["BLANK   =", "BLANK   = 'none'", "BLANK   =                      / unknown"])

@@ -241,6 +241,7 @@ def test_refused(tmp_path, changes, says):
     (dict(storage_transformers=[{"name": "cache"}]), "storage_transformers, the first is 'cache'"), (dict(storage_transformers=[], fill_value=50), None),
     (dict(node_type="Array"), "node_type is 'Array': correct it to array or group"), (dict(node_type=None), "node_type is ''"), (dict(lens={"k": 1}), "its 'lens' is not known"),
     (dict(lens={"must_understand": False}, fill_value=50), None), (dict(data_type={"name": "numpy.datetime64"}), "type numpy.datetime64"), (dict(codecs=[]), "do not name 'bytes'"),
+    (dict(codecs=[{"name": "bytes", "configuration": {"endian": order}} for order in ("little", "big")]), "'bytes' twice"),
     (dict(codecs=[{"name": "bytes"}]), "byte order is ''"), (dict(codecs=[{"name": "bytes", "configuration": {"endian": "middle"}}]), "is 'middle'"),
     (dict(codecs=[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "transpose", "configuration": {"order": [2, 1, 0]}}]), "codec transpose"),
     (dict(codecs=[{"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 1, 3], "index_location": "middle"}}]), "index_location is 'middle'")])

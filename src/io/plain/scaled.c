@@ -18,6 +18,7 @@ typedef struct scaled {
     qb__source *stored;
     double slope, offset;
     float missing; /* stored number of missing values; NAN: none */
+    double wrap;   /* added to negative stored numbers: they are counts without a sign */
 } scaled;
 
 enum { BLOCK = 4 << 20 }; /* bytes of stored numbers at once, or one layer of chunks */
@@ -44,7 +45,8 @@ static qb_status read_scaled(qb__source *source, const qb__region *region, void 
         if (status != QB_OK) break;
         qb_convert_to_float(raw, s->stored->dtype, part.count * values, to);
         for (size_t k = 0; k < part.count * values; k++)
-            to[k] = to[k] == s->missing ? NAN : (float)(s->slope * (double)to[k] + s->offset);
+            to[k] =
+                to[k] == s->missing ? NAN : (float)(s->slope * ((double)to[k] + (to[k] < 0 ? s->wrap : 0)) + s->offset);
         to += part.count * values;
     }
     qb__free(raw);
@@ -126,12 +128,26 @@ qb_status qb__source_values(qb__source **source, double slope, double offset, do
     const qb_dtype stored = (*source)->dtype;
     const bool sign = slope == 1 && other_sign(stored, offset) != QB_F32, quiet = !*(*source)->trouble;
     if (isnan(missing) || !is_of(stored, missing)) return qb__source_scale(source, slope, offset);
+    /* a dark, and a pixel behind something opaque, may well have no count */
+    if (missing == 0 && !qb_dtype_is_float(stored) && slope == 1 && offset == 0) {
+        qb__source_tell(*source, "numbers that are 0 are said to be missing, and are read as counts of 0");
+        return QB_OK;
+    }
     qb__source_tell(*source, "numbers that are %g count as missing", missing);
     const bool whole = !qb_dtype_is_float(stored) && slope == 1 && offset == floor(offset);
     const qb_status status = wrap(source, slope, offset, missing);
     if (status == QB_OK) (*source)->integers |= whole;
     if (status == QB_OK && sign && quiet) (*source)->trouble[0] = 0;
     return status;
+}
+
+bool qb__source_wrap(qb__source *source) {
+    scaled *s = (scaled *)source;
+    if (source->read != read_scaled || s->slope != 1 || s->offset != 0) return false;
+    const qb_dtype stored = s->stored->dtype;
+    if (stored != QB_I8 && stored != QB_I16 && stored != QB_I32) return false;
+    s->wrap = ldexp(1, 8 * (int)qb_dtype_size(stored));
+    return true;
 }
 
 qb_status qb__source_float(qb__source **source) { return wrap(source, 1, 0, NAN); }

@@ -119,8 +119,11 @@ qb_status qb__source_check_holes(const qb__source *source, const size_t *index, 
 
 /* Replaces *source by its values times `slope` plus `offset`, as float32. The new source owns the old one. */
 qb_status qb__source_scale(qb__source **source, double slope, double offset);
-/* The same, where the stored number `missing` becomes NaN; NAN, or a number that the type does not have: none does. */
+/* The same, where the stored number `missing` becomes NaN; NAN, or a number that the type does not have: none does.
+ * Integers that are 0 stay. */
 qb_status qb__source_values(qb__source **source, double slope, double offset, double missing);
+/* Reads the signed integers that qb__source_values() made float32 as integers without a sign; false: it has none. */
+bool qb__source_wrap(qb__source *source);
 /* Replaces *source by the same values as float32. The new source owns the old one. */
 qb_status qb__source_float(qb__source **source);
 

@@ -41,7 +41,7 @@ bool qb__counts_shifted(qb_dtype dtype, double dark) {
 double qb__signed_offset(qb_dtype dtype) { return ldexp(1, 8 * (int)qb_dtype_size(dtype) - 1); }
 
 bool qb__source_read_unsigned(qb__source *source) {
-    if (!is_signed(source->dtype)) return false;
+    if (!is_signed(source->dtype)) return qb__source_wrap(source);
     source->dtype = types[source->dtype].as;
     return true;
 }

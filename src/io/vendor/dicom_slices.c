@@ -75,7 +75,7 @@ static void set_padding(slice *s) {
     double *const ends[] = {&s->padding, &s->limit};
     for (int i = 0; i < 2; i++)
         if (s->sign > 0 && *ends[i] > INT16_MAX) *ends[i] -= 65536;
-    if (isnan(s->limit)) s->limit = s->padding;
+    if (isnan(s->limit) || isnan(s->padding)) s->limit = s->padding;
     const double low = fmin(s->padding, s->limit), high = fmax(s->padding, s->limit);
     s->padding = low, s->limit = high;
 }

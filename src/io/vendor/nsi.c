@@ -282,7 +282,8 @@ static qb_status read_scan(nsi *n, const char *folder, qb__scan_parts *parts) {
     }
     QB__TRY(qb__source_open(images, NULL, &parts->data.source));
     QB__TRY(image_of(n, parts->data.source->shape[1], parts->data.source->shape[2], &image));
-    QB__TRY(qb__nsi_defects(folder, &image, parts));
+    const bool cropped = n->crop && image.rows == image.whole_rows && image.columns == image.whole_columns;
+    QB__TRY(qb__nsi_defects(folder, &image, cropped, parts));
     QB__TRY(correct(n, &parts->data.source));
     say_crop(n, &v, parts);
     QB__TRY(qb__vendor_parts(&v, NULL, parts));

@@ -45,7 +45,7 @@ out:
     return status;
 }
 
-qb_status qb__nsi_defects(const char *folder, const qb__image *image, qb__scan_parts *parts) {
+qb_status qb__nsi_defects(const char *folder, const qb__image *image, bool cropped, qb__scan_parts *parts) {
     char path[QB__VENDOR_NAME];
     const size_t count = qb__nsi_find(folder, true, "", ".defect", path, sizeof path);
     if (count > 1)
@@ -53,7 +53,13 @@ qb_status qb__nsi_defects(const char *folder, const qb__image *image, qb__scan_p
                     "%zu lists of defective pixels, one of them %s: none is used; keep only that of this "
                     "scan" QB__CODE("metadata-unusable"),
                     count, path);
-    if (count != 1) return QB_OK;
+    if (count == 1 && cropped)
+        qb__note_of(
+            &parts->notes, QB_PROBLEM_PIXELS,
+            "%s: it is not used, since the images are cropped already and its columns may be those of the whole "
+            "detector; give --mask" QB__CODE("metadata-unusable"),
+            path);
+    if (count != 1 || cropped) return QB_OK;
     const qb_status status = read_list(path, image, &parts->mask);
     if (status == QB_OK || qb_status_exit_code(status) != 3) return status;
     qb__note_of(&parts->notes, QB_PROBLEM_PIXELS, "%s: it is not used; give --mask" QB__CODE("metadata-unusable"),

@@ -74,6 +74,8 @@ static qb_status codecs_of(const char *path, const cJSON *list, bool inner, qb__
     const cJSON *codec;
     cJSON_ArrayForEach(codec, list) {
         const bool shards = qb__zarr_is(codec, "sharding_indexed") && !inner && cJSON_GetArraySize(list) == 1;
+        if (bytes && (shards || qb__zarr_is(codec, "bytes")))
+            return qb__fail(QB_BAD_INPUT, "%s: its codecs name 'bytes' twice: correct them", path);
         bytes |= shards || qb__zarr_is(codec, "bytes");
         if (qb__zarr_is(codec, "bytes"))
             status = order_of(path, codec, qb_dtype_size(a->dtype), &a->swap);

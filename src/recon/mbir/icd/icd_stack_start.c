@@ -48,6 +48,26 @@ static void back_tile(void *context, size_t task, int worker) {
         }
 }
 
+/* Where all weights of a group are 1, there are none: the bits must not depend on which slices share a slab. */
+static void choose_weights(void *context, size_t group, int worker) {
+    (void)worker;
+    const starting *t = context;
+    qb__icd_lanes *s = t->s;
+    const size_t views = s->matrix->footprints.views, columns = s->matrix->footprints.columns;
+    float *weight = s->group[group].error + views * s->row;
+    s->group[group].weight = NULL;
+    for (size_t slice = 0; slice < s->slices; slice++) {
+        if (qb__icd_group_of(s, slice) != group) continue;
+        for (size_t view = 0; view < views; view++) {
+            const size_t first = (view * s->slices + slice) * columns;
+            const float *lines = t->given->lines + first, *given = t->given->weights;
+            for (size_t c = 0; c < columns; c++)
+                if ((given ? given[first + c] : qb__icd_weigh(QB__WEIGH_MEASURED, lines[c])) != 1)
+                    s->group[group].weight = weight;
+        }
+    }
+}
+
 static void note_bad(starting *t, size_t index) {
     size_t none = 0;
     atomic_compare_exchange_strong(&t->bad, &none, index + 1);
@@ -151,6 +171,7 @@ qb_status qb__icd_lanes_start(void *self, const qb__icd_given *given) {
     qb__icd_lanes *s = self;
     starting t = {.s = s, .given = given};
     memset(s->block, 0, s->groups * qb__icd_group_floats(s->matrix, &s->settings) * sizeof(float));
+    if (s->settings.weighting == QB__WEIGH_MEASURED) qb__pool_for(s->pool, s->groups, choose_weights, &t);
     if (given->filter && !given->images) {
         qb_status status = back_project(s, &t);
         if (status != QB_OK) return status;

@@ -69,8 +69,7 @@ static qb_status check(const qb__dicom *d, const slice *s) {
                     (unsigned long long)d->pixel_bytes, s->rows, s->columns);
 }
 
-/* The value of each number if the file does not state it. */
-/* Both are stored as words without a sign, or with that of the pixels. */
+/* Both ends of the padding are stored as words without a sign, or with that of the pixels. */
 static void set_padding(slice *s) {
     double *const ends[] = {&s->padding, &s->limit};
     for (int i = 0; i < 2; i++)
@@ -80,6 +79,7 @@ static void set_padding(slice *s) {
     s->padding = low, s->limit = high;
 }
 
+/* The value of each number if the file does not state it. */
 static const slice usual = {
     .samples = 1, .frames = 1, .slope = 1, .padding = NAN, .limit = NAN, .axes = {1, 0, 0, 0, 1, 0}};
 

@@ -167,6 +167,9 @@ def test_numbers_of_tomoscan(folder):
     assert any("30000 is taken for all pixels" in p for p in told["problems"])
     qb("convert", "s.h5", "-o", "l.npy", cwd=folder)
     assert np.allclose(np.load(folder / "l.npy"), -np.log((COUNTS - 50.0) / 29950), atol=1e-5)
+    with h5py.File(folder / "s.h5", "r+") as f:
+        f["process/acquisition/dark_fields/dark_field_value"][()] = 0
+    assert any("[no-darks]" in p for p in qb_json("info", "s.h5", cwd=folder)["problems"])
 
 
 def test_reduced_fields_of_tomoscan(folder):

@@ -135,14 +135,14 @@ static qb_status open_fields(hid_t file, const char *name, const char *group, co
     return QB_OK;
 }
 
-/* tomoscan of the APS states a number for flats or darks that were not taken. Without flats a 0 says nothing. */
+/* tomoscan of the APS states a number for flats or darks that were not taken. A 0 says nothing: it is what the file holds
+ * from the beginning. */
 static qb_status take_constant(hid_t file, const char *name, const char *what, const char *path, bool flat,
                                qb__scan_parts *parts, qb__frames *fields) {
     char why[QB__H5_WHY];
     double value;
     if (fields->source || *parts->unusable) return QB_OK;
-    if (qb__h5_scalar(file, name, path, NULL, &value, why) == QB__H5_ABSENT || !isfinite(value) || value < 0 ||
-        (flat && value == 0))
+    if (qb__h5_scalar(file, name, path, NULL, &value, why) == QB__H5_ABSENT || !isfinite(value) || value <= 0)
         return QB_OK;
     const qb_status status = qb__source_constant(parts->data.source, value, &fields->source);
     if (status != QB_OK) return status;

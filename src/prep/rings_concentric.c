@@ -14,6 +14,7 @@
 enum {
     PART = 4,   /* the axis lies neither in the first nor in the last 1 in PART columns */
     NEAR = 1,   /* columns around the mirror image of a column that may be its counterpart */
+    SELF = 3,   /* a column this near to its mirror image is no counterpart of itself */
     STEPS = 4,  /* places of the axis that are tried per column */
     OBJECT = 8, /* an object covers more than 1 in OBJECT columns */
     MOVING = 4  /* the object stands still if fewer than 1 in MOVING of its columns change */
@@ -55,24 +56,27 @@ static bool stands_still(const qb__rings_row *row, const double *mean, double *s
     return most > HIGH * qb__middle(off, n) && OBJECT * covered > n && MOVING * moving < covered;
 }
 
-/* Mean difference between the columns and their mirror image about `axis`. */
-static double unlike(const double *mean, size_t n, double axis) {
+/* Mean difference between the columns and their mirror image about `axis`. A column at the axis would always be like its
+ * mirror image, so that the axis would be found at a strong stripe: there the column is compared with smooth[n]. */
+static double unlike(const double *mean, const double *smooth, size_t n, double axis) {
     double sum = 0;
     size_t count = 0;
     for (size_t c = 0; (double)c < axis; c++) {
         const double at = 2 * axis - (double)c;
         if (at > (double)(n - 1)) continue;
         const size_t k = qb__smaller((size_t)at, n - 2);
-        sum += fabs(mean[c] - mean[k] - (at - (double)k) * (mean[k + 1] - mean[k]));
+        const bool self = at - (double)c < SELF;
+        const double mirrored = self ? smooth[c] : mean[k] + (at - (double)k) * (mean[k + 1] - mean[k]);
+        sum += fabs(mean[c] - mirrored);
         count++;
     }
     return count > 0 ? sum / (double)count : INFINITY;
 }
 
-static double find_axis(const double *mean, size_t n) {
+static double find_axis(const double *mean, const double *smooth, size_t n) {
     double axis = 0, least = INFINITY;
     for (size_t i = n * STEPS / PART; i <= n * STEPS - n * STEPS / PART; i++) {
-        const double at = (double)i / STEPS, off = unlike(mean, n, at);
+        const double at = (double)i / STEPS, off = unlike(mean, smooth, n, at);
         if (off < least) least = off, axis = at;
     }
     return axis;
@@ -89,10 +93,11 @@ void qb__rings_concentric(qb__rings_row *row) {
         for (size_t c = 0; c < n; c++) mean[c] += row->means[b * n + c] / (double)row->blocks;
     if (!stands_still(row, mean, mean + n, mean + 2 * n)) return;
     row->concentric = true;
-    const double axis = row->axis = find_axis(mean, n);
+    const double axis = row->axis = find_axis(mean, mean + n, n);
     for (size_t c = 0; c < n; c++) {
         const double at = 2 * axis - (double)c;
         low[c] = high[c] = 0;
+        if (fabs(at - (double)c) < SELF) continue;
         for (double k = floor(at) - NEAR; k <= ceil(at) + NEAR; k++) {
             if (k < 0 || k > (double)(n - 1)) continue;
             low[c] = fmin(low[c], kink[(size_t)k]), high[c] = fmax(high[c], kink[(size_t)k]);

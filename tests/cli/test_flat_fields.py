@@ -330,3 +330,25 @@ def test_the_median_of_many_kinds(tmp_path):
         want = -np.log(12000 / np.nanmedian(stack, axis=0))
         keep = np.setdiff1d(np.arange(N), [9] + ([5] if dtype == "u2" and count < 3 else []))
         assert np.abs(got[:, :, keep] - want[:, keep]).max() < 1e-6, (count, dtype)
+
+
+def test_one_missing_value_leaves_its_pixel(tmp_path):
+    """The mean is that of the other frames; a pixel without any value is dead."""
+    random = np.random.default_rng(8)
+    for count in 1, 2, 5:
+        flats = random.integers(20000, 20020, (count, 3, N)).astype("f4")
+        flats[0, :, 5], flats[count // 2, :, 7], flats[:, 1, 9] = np.nan, np.inf, np.nan
+        for name, what in ("flats", flats), ("views", np.full((10, 3, N), 12000, "f4")), ("darks", flats * 0.01):
+            np.save(tmp_path / f"{name}.npy", what)
+        how = ["--quantity", "counts", "--angles", "0:180", "--flats", tmp_path / "flats.npy", "--darks", tmp_path / "darks.npy"]
+        known = np.where(np.isfinite(flats), flats, np.nan).astype(float)
+        with np.errstate(all="ignore"):
+            mean = np.nansum(known, axis=0) / np.isfinite(known).sum(axis=0)
+        want = -np.log((12000 - 0.01 * mean) / (0.99 * mean))
+        for average in "mean", "robust":
+            done = qb("convert", tmp_path / "views.npy", *how, "--average-fields", average, "--keep-all-fields", "-o", tmp_path / "l.npy")
+            got = np.load(tmp_path / "l.npy").reshape(-1, 3, N)[0]
+            there = np.isfinite(want)
+            assert there.sum() == 3 * N - (1 if count > 1 else 6 + 1), count
+            assert np.abs(got - want)[there].max() < 1e-5, (count, average)
+            assert count == 1 or "6 pixels of the flats have missing values (NaN) in some frames" in done.stderr

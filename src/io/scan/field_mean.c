@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/scan/field_mean.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "base/array.h"
@@ -35,6 +36,7 @@ qb_status qb__field_mean_begin(qb__field_mean *m, size_t pixels, size_t frames, 
     QB__TRY(qb__alloc(pixels, sizeof *m->sum, &m->sum));
     if (!few || isfinite(m->top)) QB__TRY(qb__alloc(pixels, sizeof *m->high, &m->high));
     if (!few) QB__TRY(qb__alloc(pixels, sizeof *m->low, &m->low));
+    if (qb_dtype_is_float(dtype)) QB__TRY(qb__alloc(pixels, sizeof *m->lost, &m->lost));
     if (m->high) status = qb__share(threads, qb__ceil_div(pixels, PIECE), clear_piece, m);
 out:
     return status;
@@ -44,17 +46,28 @@ void qb__field_mean_end(qb__field_mean *m) {
     qb__free(m->sum);
     qb__free(m->high);
     qb__free(m->low);
+    qb__free(m->lost);
     *m = (qb__field_mean){0};
 }
 
 void qb__field_mean_add(qb__field_mean *m, size_t first, size_t count, const float *values) {
     double *sum = m->sum + first; /* in double: the sum of many large counts is exact */
     float *high = m->high ? m->high + first : NULL, *low = m->low ? m->low + first : NULL;
-    for (size_t i = 0; i < count; i++) sum[i] += values[i];
-    /* NaN changes neither; fmaxf() and fminf() would be calls */
-    for (size_t i = 0; high && i < count; i++) high[i] = values[i] > high[i] ? values[i] : high[i];
-    for (size_t i = 0; low && i < count; i++) low[i] = values[i] < low[i] ? values[i] : low[i];
+    uint32_t *lost = m->lost ? m->lost + first : NULL;
+    for (size_t i = 0; !lost && i < count; i++) sum[i] += values[i];
+    for (size_t i = 0; lost && i < count; i++) {
+        const bool finite = fabsf(values[i]) <= FLT_MAX;
+        sum[i] += finite ? values[i] : 0;
+        lost[i] += !finite;
+    }
+    /* NaN and infinity change neither; fmaxf() and fminf() would be calls */
+    for (size_t i = 0; high && i < count; i++)
+        high[i] = values[i] > high[i] && values[i] <= FLT_MAX ? values[i] : high[i];
+    for (size_t i = 0; low && i < count; i++) low[i] = values[i] < low[i] && values[i] >= -FLT_MAX ? values[i] : low[i];
 }
+
+/* Number of frames with a finite value of the pixel. */
+static size_t frames_of(const qb__field_mean *m, size_t i) { return m->frames - (m->lost ? m->lost[i] : 0); }
 
 /* Usual distance of the largest from the smallest of so many values, in standard deviations. */
 static double usual_range(size_t frames) {
@@ -72,7 +85,7 @@ static noise noise_of(const qb__field_mean *m) {
     size_t good = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t at = (2 * i + 1) * m->pixels / (2 * count);
-        if (!isfinite(m->sum[at])) continue;
+        if (frames_of(m, at) < m->frames) continue;
         range[good] = (double)m->high[at] - (double)m->low[at];
         level[good++] = m->sum[at] / (double)m->frames;
     }
@@ -88,9 +101,9 @@ static double limit_of(const qb__field_mean *m, const noise *n, double rest) {
 
 /* The mean of one pixel; whether a value was left out, and whether it was the largest. */
 static double mean_at(const qb__field_mean *m, const noise *n, size_t i, bool *out, bool *high_out) {
-    const double sum = m->sum[i], frames = (double)m->frames;
+    const double sum = m->sum[i], frames = (double)frames_of(m, i);
     *out = *high_out = false;
-    if (!m->low || !isfinite(sum)) return sum / frames;
+    if (!m->low || frames < LEAST) return sum / frames; /* NaN if all values are missing */
     const double above = (sum - (double)m->high[i]) / (frames - 1), below = (sum - (double)m->low[i]) / (frames - 1);
     *high_out = (double)m->high[i] - above > limit_of(m, n, above);
     *out = *high_out || below - (double)m->low[i] > limit_of(m, n, below);
@@ -109,7 +122,7 @@ static void find_differences(const qb__field_mean *m, double level, double diffe
         double range = 0, mean = 0;
         for (size_t i = first; i < first + RUN; i++) {
             range += (double)m->high[i] - (double)m->low[i];
-            mean += m->sum[i] / (double)m->frames;
+            mean += m->sum[i] / (double)frames_of(m, i);
         }
         if (isfinite(range) && mean > 0.05 * RUN * level) share[good++] = range / mean;
     }
@@ -136,6 +149,7 @@ static qb_status take_piece(void *context, size_t piece, size_t worker) {
         bool out, high_out;
         t->mean[i] = (float)mean_at(m, &t->noise, i, &out, &high_out);
         found->left_out += out;
+        if (m->lost && m->lost[i] && m->lost[i] < m->frames) found->missing++;
         if (!m->high || high_out || !(m->high[i] >= m->top)) continue;
         found->saturated++;
         t->mean[i] = NAN;
@@ -152,6 +166,7 @@ qb_status qb__field_mean_take(const qb__field_mean *m, float *mean, qb__field_fo
     if (status == QB_OK) status = qb__share(m->threads, pieces, take_piece, &t);
     for (size_t i = 0; status == QB_OK && i < pieces; i++) {
         found->left_out += t.found[i].left_out;
+        found->missing += t.found[i].missing;
         found->saturated += t.found[i].saturated;
     }
     qb__free(t.found);

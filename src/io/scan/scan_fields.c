@@ -338,6 +338,9 @@ static qb_status load(const qb_scan *scan, series *s, qb_field_average how, cons
             env,
             "%zu pixels of the %s have one value far from those of the other frames, which is left out of the mean",
             s->found.left_out, s->kind.option);
+    if (s->found.missing)
+        qb__info(env, "%zu pixels of the %s have missing values (NaN) in some frames: their mean is that of the others",
+                 s->found.missing, s->kind.option);
     status = qb__inputs_hash(&s->files, most_bytes(s->all));
 out:
     return status;

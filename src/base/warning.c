@@ -442,6 +442,9 @@ static const struct {
     {"volume-hounsfield",
      "The values of the volume look like Hounsfield units (air -1000, water 0). Projected as attenuation they give "
      "negative line integrals. Give --hu MU_WATER, the attenuation of water in 1/mm."},
+    {"volume-not-finite",
+     "Voxels are NaN or infinite, as outside the field of view of some programs' volumes. All rays through them are "
+     "NaN. Replace them, by 0 if they are air."},
     {"way-shown",
      "Public readers of this scanner's files differ in the sense of rotation or in the axis' place. The one that fits "
      "the views was taken: each ray is measured twice in a turn. --angles and --detector-offset give another."},

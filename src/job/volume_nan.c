@@ -34,22 +34,20 @@ void qb__volume_nan_count(qb__volume_nan *nan, const float *image, size_t pixels
 }
 
 qb_status qb__volume_nan_report(qb__volume_nan *nan, qb__comm *comm, const size_t shape[3], const char *path,
-                                cJSON *report, const qb_env *env) {
+                                bool projections, cJSON *report, const qb_env *env) {
     uint64_t sum[2] = {atomic_load(&nan->looked), atomic_load(&nan->values)};
     const uint64_t first = atomic_load(&nan->first), end = atomic_load(&nan->end);
     const qb_status status = qb__comm_sum(comm, QB_OK, sum, 2);
     const double all = (double)sum[0] * (double)shape[1] * (double)shape[2];
     if (status != QB_OK || sum[1] == 0) return status;
     if (sum[0] == shape[0] && (double)sum[1] >= all)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s is not written: every value would be NaN; qb info SCAN shows what is wrong with the scan",
-                        path);
+        return qb__fail(QB_BAD_INPUT, "%s is not written: every value would be NaN; %s", path,
+                        projections ? "every ray meets voxels that are NaN"
+                                    : "qb info SCAN shows what is wrong with the scan");
     cJSON_AddNumberToObject(report, "nan_values", (double)sum[1]);
     if (end == 0) return QB_OK; /* another rank reports its own images */
-    qb__warn(
-        env,
-        "%llu values (%.3g %%) of the result are NaN, in images %llu to %llu: see qb info SCAN" QB__CODE("nan-slices"),
-        (unsigned long long)sum[1], 100 * (double)sum[1] / all, (unsigned long long)first - 1,
-        (unsigned long long)end - 1);
+    qb__warn(env, "%llu %s (%.3g %%) of the result are NaN, in images %llu to %llu%s" QB__CODE("nan-slices"),
+             (unsigned long long)sum[1], projections ? "rays" : "values", 100 * (double)sum[1] / all,
+             (unsigned long long)first - 1, (unsigned long long)end - 1, projections ? "" : ": see qb info SCAN");
     return QB_OK;
 }

@@ -18,6 +18,6 @@ typedef struct qb__volume_nan {
 void qb__volume_nan_count(qb__volume_nan *nan, const float *image, size_t pixels, size_t number);
 /* Collective: refuse a result of `shape` that has only NaN, and warn of others. */
 qb_status qb__volume_nan_report(qb__volume_nan *nan, qb__comm *comm, const size_t shape[3], const char *path,
-                                cJSON *report, const qb_env *env);
+                                bool projections, cJSON *report, const qb_env *env);
 
 #endif

@@ -391,7 +391,9 @@ int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t
 
 qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
     uint64_t outside = atomic_load(&out->outside);
-    qb_status status = qb__volume_nan_report(&out->nan, out->comm, out->stack.shape, out->options->output, report, env);
+    const bool projections = qb__stack_is_projections(&out->stack);
+    qb_status status =
+        qb__volume_nan_report(&out->nan, out->comm, out->stack.shape, out->options->output, projections, report, env);
     if (status != QB_OK || qb__volume_dtype(out) == QB_F32) return status;
     status = qb__comm_sum(out->comm, QB_OK, &outside, 1);
     if (status != QB_OK) return status;

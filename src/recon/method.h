@@ -106,7 +106,7 @@ typedef struct qb__method {
     qb_status (*open)(void *plan, const qb__cut *cut);
     /* Called after streaming, before the output gets its final name. `set` takes more files that are published together
      * with the output. */
-    qb_status (*end)(void *plan, cJSON *report, qb__publication *set);
+    qb_status (*end)(void *plan, cJSON *report, qb__publication *set, const qb_env *env);
     /* Apply the exact transpose of the linear map from line integrals to the volume. QB_UNSUPPORTED with the reason for
      * options that are not linear. NULL: the method is not linear. */
     qb_status (*transpose)(void *plan, const qb__transposing *t);

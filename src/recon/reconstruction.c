@@ -271,7 +271,7 @@ static qb_status sum_up(qb__reconstruction *r, const qb_env *env, qb__prep_count
         if (!r->volume.keep.done) QB__TRY(qb__prepare_check(r->task.input, sum, 1));
         qb__prepare_report(r->prepare, sum, 1, r->job.report, env);
     }
-    if (r->method->end) QB__TRY(r->method->end(r->plan, r->job.report, r->volume.set));
+    if (r->method->end) QB__TRY(r->method->end(r->plan, r->job.report, r->volume.set, env));
 out:
     return status;
 }

@@ -4,7 +4,8 @@
 #include "base/status.h"
 #include "recon/fbp/fbp.h"
 
-static qb_status report_axis(void *plan, cJSON *report, qb__publication *set) {
+static qb_status report_axis(void *plan, cJSON *report, qb__publication *set, const qb_env *env) {
+    (void)env;
     (void)set;
     cJSON_AddNumberToObject(report, "column", qb__fbp_column(plan, ((const qb__fbp *)plan)->center));
     return QB_OK;

@@ -5,9 +5,9 @@
 
 #include "io/geometry/geometry_file.h"
 
-static qb_status write_geometry(void *plan, cJSON *report, qb__publication *set) {
-    (void)report;
+static qb_status end(void *plan, cJSON *report, qb__publication *set, const qb_env *env) {
     const qb__projection *p = plan;
+    qb__projection_tell_missing(p, report, env);
     if (!p->options->geometry_out) return QB_OK;
     return qb__geometry_save(set, p->options->geometry_out, &p->scan.geometry);
 }
@@ -24,7 +24,7 @@ static const qb__method method = {
     .release = qb__projection_release,
     .open = qb__projection_open,
     .close = qb__projection_close,
-    .end = write_geometry,
+    .end = end,
 };
 
 qb_status qb__projection_request(const qb__request *request, const qb_env *env, qb_job **job) {

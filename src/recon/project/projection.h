@@ -26,7 +26,8 @@ typedef struct qb__projection {
     qb__cut cut;
     void *raw; /* slices as stored in the file */
     qb__digest digest;
-    bool left; /* the engine reads the voxels in place */
+    size_t missing; /* voxels that are NaN or infinite */
+    bool left;      /* the engine reads the voxels in place */
 } qb__projection;
 
 /* Input of a caller besides the options: the geometry of the volume's file, or an array in memory. */
@@ -70,6 +71,8 @@ qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *
 void qb__projection_release(void *plan);
 /* projection_read.c */
 int qb__projection_stages(void *plan, const qb__cut *cut, qb__stage *stages);
+/* Warn of voxels without a number, which the stage has counted. */
+void qb__projection_tell_missing(const qb__projection *p, cJSON *report, const qb_env *env);
 qb_status qb__projection_open(void *plan, const qb__cut *cut);
 void qb__projection_close(void *plan, bool named);
 /* True if the volume's values are attenuations in float32 that need no conversion. */

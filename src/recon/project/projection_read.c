@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The chunks of a projection, and the stage that reads slices as attenuations. */
+#include <float.h>
+#include <math.h>
+
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/project/projection.h"
@@ -33,6 +37,7 @@ qb_status qb__projection_open(void *plan, const qb__cut *cut) {
     qb__projection *p = plan;
     qb__free(p->raw);
     p->raw = NULL;
+    p->missing = 0;
     p->cut = *cut;
     return qb__alloc(qb__projection_raw_bytes(p, cut), 1, &p->raw);
 }
@@ -60,6 +65,22 @@ bool qb__projection_plain(const qb__projection *p) { return p->source->dtype == 
 
 void qb__projection_delegate_reading(qb__projection *p, bool left) { p->left = left; }
 
+static size_t count_missing(const float *values, size_t count) {
+    size_t missing = 0;
+    for (size_t i = 0; i < count; i++) missing += !(fabsf(values[i]) <= FLT_MAX);
+    return missing;
+}
+
+void qb__projection_tell_missing(const qb__projection *p, cJSON *report, const qb_env *env) {
+    const double all = (double)p->grid.n[0] * (double)p->grid.n[1] * (double)p->grid.n[2];
+    if (!p->missing) return;
+    cJSON_AddNumberToObject(report, "voxels_not_finite", (double)p->missing);
+    qb__warn(env,
+             "%zu of %.0f voxels of %s are NaN or infinite, and so is every ray that meets one: replace them, as by "
+             "numpy.nan_to_num" QB__CODE("volume-not-finite"),
+             p->missing, all, p->volume);
+}
+
 /* A volume of one slab stays in the ring's only slot for all blocks of views. */
 static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker, (void)in;
@@ -80,6 +101,7 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
         qb__digest_add(&p->digest, z, end, 0, p->grid.n[1], dtype == QB_F32 ? (void *)to : p->raw, p->source->threads);
         if (dtype != QB_F32) qb_convert_to_float(p->raw, dtype, count, to);
         to_attenuation(p, to, count);
+        if (piece.view0 == 0) p->missing += count_missing(to, count);
     }
     return status;
 }

@@ -124,8 +124,7 @@ qb_status qb_ranks_agree(qb_ranks *ranks, qb_status status, const char *words) {
 static void close_part(qb__comm *part) {
     if (!part) return;
     if (part->own) part->calls->close(part, 0);
-    qb__free(part->votes);
-    qb__free(part);
+    QB__FREE(part->votes, part);
 }
 
 void qb_ranks_close(qb_ranks *ranks) {
@@ -138,8 +137,7 @@ void qb_ranks_close(qb_ranks *ranks) {
         qb__free(grid);
     }
     ranks->calls->close(ranks, ranks->warnings);
-    qb__free(ranks->votes);
-    qb__free(ranks);
+    QB__FREE(ranks->votes, ranks);
 }
 
 /* ---- exchange ---- */
@@ -264,7 +262,6 @@ qb_status qb__comm_collect(qb__comm *comm, qb_status mine, const void *data, siz
         if (status == QB_OK) status = take(context, i, room, sizes[i]);
     }
 out:
-    qb__free(room);
-    qb__free(sizes);
+    QB__FREE(room, sizes);
     return status;
 }

@@ -122,6 +122,10 @@ void qb__free(void *memory) {
     }
 }
 
+void qb__free_all(size_t count, void *const blocks[]) {
+    for (size_t i = 0; i < count; i++) qb__free(blocks[i]);
+}
+
 size_t qb__allocations_failed(void) { return failures; }
 
 char *qb__strdup(const char *text) {

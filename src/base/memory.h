@@ -27,6 +27,10 @@ static inline size_t qb__larger(size_t a, size_t b) { return a > b ? a : b; }
 qb_status qb__alloc(size_t count, size_t size, void *out);
 void qb__free(void *block); /* NULL-safe */
 
+/* Free several blocks. All arguments are read first, so a struct may follow its own members. */
+#define QB__FREE(...) qb__free_all(sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), (void *[]){__VA_ARGS__})
+void qb__free_all(size_t count, void *const blocks[]);
+
 char *qb__strdup(const char *text); /* NULL for NULL and if memory ran out; release with qb__free */
 
 /* Number of failed allocations of this thread. A caller that tolerates failures of optional parts uses it to detect a

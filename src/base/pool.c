@@ -103,8 +103,7 @@ void qb__pool_destroy(qb__pool *pool) {
     for (int i = 0; ours && i < pool->started; i++) pthread_join(pool->worker[i].thread, NULL);
     if (ours) pthread_cond_destroy(&pool->work);
     if (ours) pthread_mutex_destroy(&pool->lock);
-    qb__free(pool->worker);
-    qb__free(pool);
+    QB__FREE(pool->worker, pool);
 }
 
 int qb__pool_threads(const qb__pool *pool) { return pool->threads; }

@@ -99,13 +99,7 @@ out:
 static void release(bench *b) {
     qb__filter_destroy(b->filter);
     for (int i = 0; i < b->libraries; i++) qb__fft_destroy(b->ffts[i]);
-    qb__free(b->fresh);
-    qb__free(b->rows);
-    qb__free(b->lines);
-    qb__free(b->scratch);
-    qb__free(b->raw);
-    qb__free(b->dark);
-    qb__free(b->gain);
+    QB__FREE(b->fresh, b->rows, b->lines, b->scratch, b->raw, b->dark, b->gain);
 }
 
 static qb_status measure(bench *b, int threads, size_t tasks, int repeat, const qb_env *env, timing *t) {

@@ -80,10 +80,7 @@ static void release(bench *b) {
     qb__event_destroy(b->to);
     qb__queue_destroy(b->queue);
     qb__filter_destroy(b->filter);
-    qb__free(b->weights);
-    qb__free(b->dark);
-    qb__free(b->gain);
-    qb__free(b->fresh);
+    QB__FREE(b->weights, b->dark, b->gain, b->fresh);
 }
 
 static qb_status run_filter(bench *b, qb__device_filter *filter) {
@@ -148,9 +145,7 @@ static qb_status compare(bench *b, double *error) {
     }
     *error = sqrt(sum / norm);
 out:
-    qb__free(got);
-    qb__free(want);
-    qb__free(scratch);
+    QB__FREE(got, want, scratch);
     return status;
 }
 

@@ -35,12 +35,8 @@ static void project_view(void *context, size_t view, int worker) {
 }
 
 static void drop_scratch(qb__mbir_bench *b) {
-    for (int i = 0; b->scratch && b->row && i < qb__pool_threads(b->pool); i++) {
-        qb__free(b->scratch[i]);
-        qb__free(b->row[i]);
-    }
-    qb__free(b->scratch);
-    qb__free(b->row);
+    for (int i = 0; b->scratch && b->row && i < qb__pool_threads(b->pool); i++) QB__FREE(b->scratch[i], b->row[i]);
+    QB__FREE(b->scratch, b->row);
     b->scratch = NULL;
     b->row = NULL;
 }
@@ -162,10 +158,7 @@ void qb__mbir_bench_release(qb__mbir_bench *b) {
         qb__host_destroy(b->set.device[0], b->lines);
     else
         qb__free(b->lines);
-    qb__free(b->golden);
-    qb__free(b->apart);
-    qb__free(b->reached);
-    qb__free(b->theta);
+    QB__FREE(b->golden, b->apart, b->reached, b->theta);
     qb__filter_destroy(b->filter);
     qb__system_matrix_destroy(&b->matrix);
     for (size_t i = 0; i < b->phantoms; i++) qb__phantom_destroy(&b->phantom[i]);
@@ -250,8 +243,7 @@ qb_status qb__mbir_bench_descend(qb__mbir_bench *b, bool golden, const qb_env *e
     for (size_t s = 0; golden && s < slices; s++) QB__TRY(qb__icd_stack_image(stack, s, 1, b->golden + s * pixels));
 out:
     qb__icd_stack_destroy(stack);
-    qb__free(trace);
-    qb__free(w.image);
+    QB__FREE(trace, w.image);
     return status;
 }
 

@@ -270,10 +270,6 @@ qb_status qb__bench_mpi(const qb_tool_bench_options *options, const qb_env *env,
 out:
     if (folder) qb__bench_folder_remove(&b.folder);
     qb__bench_link_close(&b.link);
-    qb__free(b.mine);
-    qb__free(b.all);
-    qb__free(b.out);
-    qb__free(b.in);
-    qb__free(b.each);
+    QB__FREE(b.mine, b.all, b.out, b.in, b.each);
     return status;
 }

@@ -143,8 +143,7 @@ static qb_status time_once(alone *a, size_t chunks, size_t threads, double secon
 out:
     if (a->fd >= 0) close(a->fd), unlink(a->path);
     a->fd = -1;
-    qb__free(a->packed);
-    qb__free(a->out);
+    QB__FREE(a->packed, a->out);
     a->packed = a->out = NULL;
     return status;
 }
@@ -182,8 +181,7 @@ static qb_status time_alone(const packing *how, const char *path, const qb_array
         seconds[LOAD][clock] *= rest;
     }
 out:
-    qb__free(a.length);
-    qb__free(a.room);
+    QB__FREE(a.length, a.room);
     return status;
 }
 

@@ -141,9 +141,7 @@ static qb_status on_cpu(const qb_tool_bench_options *options, const qb_env *env,
 out:
     qb_projector_destroy(b.projector);
     qb_geometry_destroy(&b.geometry);
-    qb__free(b.volume);
-    qb__free(b.back);
-    qb__free(b.lines);
+    QB__FREE(b.volume, b.back, b.lines);
     return status;
 }
 

@@ -150,9 +150,6 @@ qb_status qb__bench_rabbitct(const char *file, const qb_tool_bench_options *opti
 out:
     qb__rabbitct_engine_destroy(b.engine);
     qb__rabbitct_close(&b.set);
-    qb__free(b.images);
-    qb__free(b.volume);
-    qb__free(b.reference);
-    qb__free(b.samples);
+    QB__FREE(b.images, b.volume, b.reference, b.samples);
     return status;
 }

@@ -169,10 +169,7 @@ static void release(bench *b) {
     qb__event_destroy(b->to);
     qb__queue_destroy(b->queue);
     qb__filter_destroy(b->cpu_filter);
-    qb__free(b->coefficients);
-    qb__free(b->largest);
-    qb__free(b->weights);
-    qb__free(b->fresh);
+    QB__FREE(b->coefficients, b->largest, b->weights, b->fresh);
 }
 
 static void report(const bench *b, const figures *bounded, cJSON *result) {

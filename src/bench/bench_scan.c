@@ -44,8 +44,7 @@ static qb_status write_frames(const char *path, const qb_stack *stack, float mea
     writer = NULL;
 out:
     qb_writer_abort(writer);
-    qb__free(image);
-    qb__free(noise);
+    QB__FREE(image, noise);
     return status;
 }
 

@@ -109,9 +109,7 @@ void qb__rabbitct_engine_destroy(qb__rabbitct_engine *e) {
     if (!e) return;
     qb__rabbitct_device_destroy(e->device);
     qb__pool_destroy(e->pool);
-    qb__free(e->packed);
-    qb__free(e->scratch);
-    qb__free(e);
+    QB__FREE(e->packed, e->scratch, e);
 }
 
 static float largest_of(const float *image, size_t from, size_t to) {

@@ -259,8 +259,7 @@ static qb_status check_turn(const qb__center_rows *rows, const qb_scan_info *inf
         }
     status = qb__turn_check(mass, &turn, rows->views, env, NULL, NULL);
 out:
-    qb__free(mass);
-    qb__free(sorted);
+    QB__FREE(mass, sorted);
     return status;
 }
 

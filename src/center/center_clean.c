@@ -129,7 +129,6 @@ qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t c
     qb_status status = qb__alloc(rows * columns, 2 * sizeof(double), &job.scratch);
     if (status == QB_OK) status = qb__alloc(rows * columns, sizeof(bool), &job.bad);
     if (status == QB_OK) qb__pool_for(pool, rows, clean_row, &job);
-    qb__free(job.scratch);
-    qb__free(job.bad);
+    QB__FREE(job.scratch, job.bad);
     return status;
 }

@@ -38,13 +38,7 @@ typedef struct joint {
     float *ends;  /* [row][2][columns] */
 } joint;
 
-static void joint_clear(joint *j) {
-    qb__free(j->list);
-    qb__free(j->differs);
-    qb__free(j->sums);
-    qb__free(j->lines);
-    qb__free(j->ends);
-}
+static void joint_clear(joint *j) { QB__FREE(j->list, j->differs, j->sums, j->lines, j->ends); }
 
 /* Sorts the views from one end to the other: the largest step between neighbours lies outside. */
 static void sort_views(joint *j) {

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "geometry/half_fan.h"
 
@@ -87,10 +86,7 @@ out:
 
 void qb__center_fan_destroy(qb__center_fan *f) {
     if (!f) return;
-    qb__free(f->sorted);
-    qb__free(f->angles);
-    qb__free(f->sinograms);
-    qb__free(f);
+    QB__FREE(f->sorted, f->angles, f->sinograms, f);
 }
 
 /* Index of the last sorted view whose angle is at most `angle`. */

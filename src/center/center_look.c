@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "geometry/half_fan.h"
 #include "io/scan/scan.h"
@@ -25,11 +24,7 @@ typedef struct look {
     char *raw;
 } look;
 
-static void clear(look *l) {
-    qb__free(l->radians);
-    qb__free(l->lines);
-    qb__free(l->raw);
-}
+static void clear(look *l) { QB__FREE(l->radians, l->lines, l->raw); }
 
 /* For a cone beam, the rows must be near the one that is level with the source. For parallel rays any rows will do. */
 static void choose_rows(look *l, const qb__center_look *asked) {

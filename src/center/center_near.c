@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"

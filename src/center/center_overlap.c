@@ -38,13 +38,7 @@ typedef struct search {
 } search;
 
 static void search_clear(search *s) {
-    qb__free(s->line);
-    qb__free(s->sum);
-    qb__free(s->square);
-    qb__free(s->mirrored);
-    qb__free(s->binned);
-    qb__free(s->cross);
-    qb__free(s->spread);
+    QB__FREE(s->line, s->sum, s->square, s->mirrored, s->binned, s->cross, s->spread);
     *s = (search){0};
 }
 

@@ -167,14 +167,12 @@ out:
         pairs->noise = noise_of(pairs->pair, pairs->count);
         status = renumber(pairs, views);
     }
-    qb__free(list);
-    qb__free(scratch);
+    QB__FREE(list, scratch);
     if (status != QB_OK) qb__center_pairs_clear(pairs);
     return status;
 }
 
 void qb__center_pairs_clear(qb__center_pairs *pairs) {
-    qb__free(pairs->pair);
-    qb__free(pairs->view);
+    QB__FREE(pairs->pair, pairs->view);
     *pairs = (qb__center_pairs){0};
 }

@@ -106,12 +106,7 @@ static void group_task(void *context, size_t group, int worker) {
 }
 
 static void level_clear(level *at) {
-    qb__free(at->band);
-    qb__free(at->energy);
-    qb__free(at->scratch);
-    qb__free(at->binned);
-    qb__free(at->product);
-    qb__free(at->norm);
+    QB__FREE(at->band, at->energy, at->scratch, at->binned, at->product, at->norm);
     *at = (level){0};
 }
 

@@ -48,9 +48,7 @@ out:
 void qb__roll_reader_destroy(qb__roll_reader *l) {
     if (!l) return;
     for (int i = 0; l->scratch && i < qb__pool_threads(l->pool); i++) qb__free(l->scratch[i]);
-    qb__free(l->scratch);
-    qb__free(l->counts);
-    qb__free(l->raw);
+    QB__FREE(l->scratch, l->counts, l->raw);
     qb__resampler_destroy(l->resampler);
     qb__free(l);
 }

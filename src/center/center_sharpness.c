@@ -50,9 +50,7 @@ typedef struct sweep {
 } sweep;
 
 static void sweep_clear(sweep *s) {
-    qb__free(s->axes);
-    qb__free(s->entropy);
-    qb__free(s->curve);
+    QB__FREE(s->axes, s->entropy, s->curve);
     *s = (sweep){0};
 }
 

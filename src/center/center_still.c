@@ -44,8 +44,7 @@ qb_status qb__center_still(const qb__center_rows *rows, const qb__center_pairs *
     job.still = *still;
     qb__pool_for(rows->pool, rows->rows, mean_of_row, &job);
 out:
-    qb__free(weight);
-    qb__free(job.line);
+    QB__FREE(weight, job.line);
     return status;
 }
 

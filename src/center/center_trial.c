@@ -70,8 +70,7 @@ static qb_status group_views(qb__center_trial *t, double span) {
     QB__TRY(qb__angle_weights_as(QB_WEIGHTS_CAPPED, t->views, t->angles, weights, NULL));
     for (size_t v = 0; v < t->views; v++) t->weights[v] = (float)weights[v];
 out:
-    qb__free(list);
-    qb__free(weights);
+    QB__FREE(list, weights);
     return status;
 }
 
@@ -199,18 +198,9 @@ out:
 
 void qb__center_trial_destroy(qb__center_trial *t) {
     if (!t) return;
-    qb__free(t->order);
-    qb__free(t->start);
-    qb__free(t->angles);
-    qb__free(t->ax);
-    qb__free(t->ay);
-    qb__free(t->weights);
+    QB__FREE(t->order, t->start, t->angles, t->ax, t->ay, t->weights);
     qb__filter_destroy(t->filter);
-    qb__free(t->packed_row);
-    qb__free(t->packed);
-    qb__free(t->zone);
-    qb__free(t->workers);
-    qb__free(t);
+    QB__FREE(t->packed_row, t->packed, t->zone, t->workers, t);
 }
 
 /* Tells whether the tile overlaps the largest disc. */
@@ -339,7 +329,6 @@ qb_status qb__center_trial_entropy(qb__center_trial *t, const double *axes, size
     qb__pool_for(t->rows->pool, t->packed_rows * count, entropy_task, &job);
     status = qb__check_cancel(t->rows->env);
 out:
-    qb__free(job.sample);
-    qb__free(job.scales);
+    QB__FREE(job.sample, job.scales);
     return status;
 }

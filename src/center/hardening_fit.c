@@ -126,9 +126,7 @@ static qb_status look_at_row(const qb__center_rows *rows, size_t which, size_t e
     for (size_t i = 0; i < count; i++) longest = fmax(longest, row.lengths[i]);
     if (longest > 0) collect(&row, measured, longest, c);
 out:
-    qb__free(measured);
-    qb__free(row.lines);
-    qb__free(row.lengths);
+    QB__FREE(measured, row.lines, row.lengths);
     return status;
 }
 

@@ -112,7 +112,6 @@ qb_status qb__hardening_lengths(qb__hardening_row *row, qb__pool *pool) {
     s.threshold = otsu(&s);
     qb__pool_for(pool, row->views, project, &s);
 out:
-    qb__free(s.filtered);
-    qb__free(s.values);
+    QB__FREE(s.filtered, s.values);
     return status;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "base/memory.h"
 #include "device/cuda_api.h"
 
 /* Modules and launches. */

@@ -106,8 +106,7 @@ static qb_status load_or_build(qb__program *program, const char *text, const cha
             status = backend->build(program, text, macros, &again);
         else
             status = backend->load(program, &binary);
-        qb__free(again.bytes);
-        qb__free(binary.bytes);
+        QB__FREE(again.bytes, binary.bytes);
         binary = (qb__binary){0};
         if (status == QB_OK || program->device->lost) return status;
         qb__cache_remove(program->key);
@@ -217,9 +216,7 @@ qb_status qb__program_build(qb__device *device, const char *source, const char *
     pthread_mutex_unlock(&device->lock);
     if (made) destroy(made);
 out:
-    qb__free(text);
-    qb__free(own);
-    qb__free(macros);
+    QB__FREE(text, own, macros);
     return status;
 }
 

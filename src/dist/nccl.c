@@ -148,8 +148,7 @@ qb_status qb__nccl_begin(qb__comm *comm, qb__device *device, qb__nccl **out, cha
     *out = nccl;
     nccl = NULL;
 out:
-    qb__free(nccl);
-    qb__free(all);
+    QB__FREE(nccl, all);
     return status;
 }
 

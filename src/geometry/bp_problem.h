@@ -4,8 +4,6 @@
 
 #include <stddef.h>
 
-#include "quickbeam/kernel.h"
-
 /* Parallel-beam back-projection: the formula of all variants on all devices.
  *
  *   f[z][y][x] = sum over views v, in ascending order, of P_z[v](h)

@@ -310,8 +310,7 @@ qb_status qb__cone_weights_create(const qb_geometry *geometry, double field, qb_
 
 void qb__cone_weights_destroy(qb__cone_weights *weights) {
     if (!weights) return;
-    qb__free(weights->view);
-    qb__free(weights->beta);
+    QB__FREE(weights->view, weights->beta);
     qb__turn_destroy(&weights->turn);
     *weights = (qb__cone_weights){0};
 }

@@ -116,8 +116,7 @@ static qb_status describe_parallel(const qb_geometry *geometry, qb_geometry_info
     info->field_height = info->field_height_rim = height_at(geometry, 0, &info->field_z);
     if (qb__panel_is_turned(geometry)) describe_turned(geometry, info);
 out:
-    qb__free(angles);
-    qb__free(weights);
+    QB__FREE(angles, weights);
     return status;
 }
 

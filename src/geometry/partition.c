@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/partition.h"
 
-#include <stdint.h>
-
 #include "base/memory.h"
 
 size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size_t *cut) {

@@ -246,21 +246,13 @@ qb_status qb__turn_create(size_t views, const double *radians, double period, qb
     weigh(t);
     status = share_gaps(t, rule);
 out:
-    qb__free(list);
-    qb__free(scratch);
+    QB__FREE(list, scratch);
     if (status != QB_OK) qb__turn_destroy(t);
     return status;
 }
 
 void qb__turn_destroy(qb__turn *t) {
     if (!t) return;
-    qb__free(t->direction);
-    qb__free(t->same);
-    qb__free(t->angle);
-    qb__free(t->step);
-    qb__free(t->weight);
-    qb__free(t->gap);
-    qb__free(t->first);
-    qb__free(t->stand);
+    QB__FREE(t->direction, t->same, t->angle, t->step, t->weight, t->gap, t->first, t->stand);
     *t = (qb__turn){0};
 }

@@ -184,8 +184,7 @@ out:
 void qb__virtual_detector_destroy(qb__virtual_detector *virtual_detector) {
     if (!virtual_detector) return;
     qb_geometry_destroy(&virtual_detector->geometry);
-    qb__free(virtual_detector->map);
-    qb__free(virtual_detector->curve);
+    QB__FREE(virtual_detector->map, virtual_detector->curve);
     *virtual_detector = (qb__virtual_detector){0};
 }
 

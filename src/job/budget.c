@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "base/status.h"
 #include "io/digest.h"
 
 size_t qb__held_bytes(const qb__held *held) {

@@ -125,9 +125,7 @@ static qb_status compare(const qb_array *a, const qb_array *b, qb_comparison *re
     derive(&s, (double)qb_array_count(a), result);
     result->ssim = mean_ssim(&two, &s, scratch);
 out:
-    qb__free(two.buffer[0]);
-    qb__free(two.buffer[1]);
-    qb__free(scratch);
+    QB__FREE(two.buffer[0], two.buffer[1], scratch);
     return status;
 }
 

@@ -64,9 +64,7 @@ out:
 
 void qb__contact_sheet_destroy(qb__contact_sheet *sheet) {
     if (!sheet) return;
-    qb__free(sheet->picture);
-    qb__free(sheet->label);
-    qb__free(sheet);
+    QB__FREE(sheet->picture, sheet->label, sheet);
 }
 
 /* Corner of a tile's label; its image begins one line below. */

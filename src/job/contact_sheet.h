@@ -2,8 +2,6 @@
 #ifndef QB_JOB_CONTACT_SHEET_H
 #define QB_JOB_CONTACT_SHEET_H
 
-#include <stdbool.h>
-
 #include "io/publish/publication.h"
 #include "job/grey_levels.h"
 

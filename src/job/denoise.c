@@ -95,7 +95,6 @@ qb_status qb__denoise_image(const qb__denoise *d, float *image, size_t nx, size_
     else
         median(d, image, nx, ny, other, (float *)more);
 out:
-    qb__free(other);
-    qb__free(more);
+    QB__FREE(other, more);
     return status;
 }

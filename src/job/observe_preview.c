@@ -107,8 +107,7 @@ static void release(void *own) {
     preview *p = own;
     if (!p) return;
     for (int i = 0; i < p->count; i++) qb__free(p->panel[i].slice);
-    qb__free(p->picture);
-    qb__free(p);
+    QB__FREE(p->picture, p);
 }
 
 static qb_status prepare(const qb_output_options *options, const qb_stack *stack, void **own) {

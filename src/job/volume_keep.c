@@ -104,8 +104,7 @@ qb_status qb__keep_note(qb__keep *k) {
 void qb__keep_close(qb__keep *k) {
     qb__journal_close(&k->journal);
     cJSON_free(k->job);
-    qb__free(k->folder);
-    qb__free(k->done);
+    QB__FREE(k->folder, k->done);
     k->job = k->folder = NULL;
     k->done = NULL;
 }

@@ -54,9 +54,7 @@ out:
 
 void qb__fft_columns_destroy(qb__fft_columns *f) {
     if (!f) return;
-    qb__free(f->turns);
-    qb__free(f->factors);
-    qb__free(f);
+    QB__FREE(f->turns, f->factors, f);
 }
 
 size_t qb__fft_columns_bytes(const qb__fft_columns *f) { return f->lanes.rows * (width_of(f) + 4) * sizeof(float); }

@@ -45,8 +45,7 @@ static qb_status create(qb__fft_kind kind, size_t length, qb__fft **out) {
     if (!fft->forward || !fft->backward)
         status = qb__fail(QB_NO_MEMORY, "planning a Fourier transform of %zu values", length);
 out:
-    qb__free(a);
-    qb__free(b);
+    QB__FREE(a, b);
     if (status != QB_OK)
         destroy(&fft->head);
     else

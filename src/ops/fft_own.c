@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans of our own transforms; cpu/fft/fft_lanes.h computes them. */
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -84,9 +83,7 @@ static void run_line(const plan *p, bool inverse, float *in, float *out) {
 
 static void destroy(qb__fft *fft) {
     own *o = (own *)fft;
-    qb__free(o->line.table);
-    qb__free(o->turns);
-    qb__free(o);
+    QB__FREE(o->line.table, o->turns, o);
 }
 
 static qb_status create(qb__fft_kind kind, size_t length, qb__fft **out) {

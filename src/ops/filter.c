@@ -119,10 +119,7 @@ out:
 void qb__filter_destroy(qb__filter *filter) {
     if (!filter) return;
     qb__fft_destroy(filter->fft);
-    qb__free(filter->turn);
-    qb__free(filter->low);
-    qb__free(filter->high);
-    qb__free(filter);
+    QB__FREE(filter->turn, filter->low, filter->high, filter);
 }
 
 /* Floats of one of the two buffers; the next one begins on a cache line. */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/status.h"
 #include "base/trust.h"
 #include "io/publish/paths.h"

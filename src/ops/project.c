@@ -137,10 +137,7 @@ void qb_projector_destroy(qb_projector *p) {
     for (int i = 0; p->scratch && i < qb__pool_threads(p->pool); i++) qb__free(p->scratch[i]);
     qb__free(p->scratch);
     qb__pool_destroy(p->pool);
-    qb__free(p->layer);
-    qb__free(p->flat);
-    qb__free(p->matrices);
-    qb__free(p->geometry.view);
+    QB__FREE(p->layer, p->flat, p->matrices, p->geometry.view);
     pthread_mutex_destroy(&p->at_work);
     qb__free(p);
 }

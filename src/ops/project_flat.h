@@ -5,7 +5,6 @@
 #include "base/pool.h"
 #include "cpu/project_joseph/project_joseph.h"
 #include "geometry/flat_rays.h"
-#include "geometry/matrix.h"
 
 /* Projection of few slices whose rays each stay at one height: all rays of a single slice, parallel or fan beam. Sums
  * and values are images, [view][row][column]. */

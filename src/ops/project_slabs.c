@@ -3,7 +3,6 @@
 
 #include <stdint.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 

@@ -60,8 +60,6 @@ qb_status qb__ramp(size_t length, double *ramp) {
     dft(&(transform){kernel, root, length}, 0, 1, out);
     for (size_t k = 0; k <= length / 2; k++) ramp[k] = creal(out[k]);
 out:
-    qb__free(kernel);
-    qb__free(root);
-    qb__free(out);
+    QB__FREE(kernel, root, out);
     return status;
 }

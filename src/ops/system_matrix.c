@@ -266,12 +266,6 @@ void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel, con
 }
 
 void qb__system_matrix_destroy(qb__system_matrix *m) {
-    qb__free(m->rays);
-    qb__free(m->shapes);
-    qb__free(m->slot);
-    qb__free(m->first);
-    qb__free(m->scale);
-    qb__free(m->bytes);
-    qb__free(m->floats);
+    QB__FREE(m->rays, m->shapes, m->slot, m->first, m->scale, m->bytes, m->floats);
     memset(m, 0, sizeof *m);
 }

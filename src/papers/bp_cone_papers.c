@@ -178,8 +178,7 @@ static void destroy(qb__bp_cone_plan *plan) {
     qb__memory_destroy(plan->lines);
     qb__program_release(plan->program);
     qb__program_release(plan->pack_program);
-    qb__free(plan->constants);
-    qb__free(plan);
+    QB__FREE(plan->constants, plan);
 }
 
 static qb_status make_plan(qb__device *device, const qb__bp_cone_problem *problem, qb__bp_cone_most most,

@@ -49,8 +49,7 @@ static qb_status measure_copy(int threads, double *rate) {
     *rate = 2.0 * (double)(parts * COPY_BYTES) / qb__median(seconds, COPY_ROUNDS);
 out:
     qb__pool_destroy(pool);
-    qb__free(copy.from);
-    qb__free(copy.to);
+    QB__FREE(copy.from, copy.to);
     return status;
 }
 

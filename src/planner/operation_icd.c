@@ -97,9 +97,7 @@ static qb_status plan(qb__device *device, const qb__variant *row, const void *pr
     status = plan_one(device, row, &slice, values);
     if (status == QB_OK) status = plan_fans(device, row, slice, line + 2 * VIEWS, line, values);
 out:
-    qb__free(line);
-    qb__free(shape);
-    qb__free(inside);
+    QB__FREE(line, shape, inside);
     return status;
 }
 

@@ -28,10 +28,7 @@ typedef struct band {
 } band;
 
 static void close_band(band *b) {
-    qb__free(b->own.dark);
-    qb__free(b->own.gain);
-    qb__free(b->values);
-    qb__free(b->raw);
+    QB__FREE(b->own.dark, b->own.gain, b->values, b->raw);
     *b = (band){0};
 }
 
@@ -118,8 +115,7 @@ static qb_status find_region(const qb__pass *pass, band *b, qb__air_region *regi
                           "--air 99.9%% (the brightest pixels of each view), X0:X1,Y0:Y1, or leave --air out",
                           info->path);
 out:
-    qb__free(profile);
-    qb__free(column);
+    QB__FREE(profile, column);
     return status;
 }
 

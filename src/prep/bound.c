@@ -77,7 +77,6 @@ qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, doubl
     if (status == QB_OK) status = qb__row_sample_read(scan, &where, look, t);
     const double most = QB__PREP_MARGIN * usual(t), bent = surrogate(options, most);
     if (status == QB_OK && most > 0 && bent <= LOOSEST) *bound = most * bent;
-    qb__free(t->line);
-    qb__free(t);
+    QB__FREE(t->line, t);
     return status;
 }

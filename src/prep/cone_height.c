@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/scan.h"
@@ -171,11 +170,7 @@ qb_status qb__cone_height_find(qb_scan *scan, const qb__prepare *prepare, const 
         h->first = qb__prepare_first_row(prepare);
         status = find(h, radians, found);
     }
-    qb__free(h->planes.scratch);
-    qb__free(h->planes.image);
-    qb__free(h->line);
-    qb__free(h->raw);
-    qb__free(h);
+    QB__FREE(h->planes.scratch, h->planes.image, h->line, h->raw, h);
     return status;
 }
 

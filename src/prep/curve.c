@@ -119,8 +119,7 @@ static qb_status take_table(const char *path, qb__hardening_curve *c) {
     }
     status = tabulate(c, t->p[t->count - 1], ratio_of_points, t, qb__pchip_slope(t->p, t->m, t->count, t->count - 1));
 out:
-    qb__free(text);
-    qb__free(t);
+    QB__FREE(text, t);
     return status;
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/share.h"
 #include "base/status.h"
 #include "prep/scan_rows.h"
@@ -65,9 +64,7 @@ void qb__dense_destroy(qb__dense *d) {
     if (!d) return;
     qb__two_clear(&d->two);
     qb__scan_rows_clear(&d->rows);
-    qb__free(d->paths.path);
-    qb__free(d->paths.scale);
-    qb__free(d);
+    QB__FREE(d->paths.path, d->paths.scale, d);
 }
 
 qb_scan *qb__dense_scan(qb__dense *d) { return &d->scan; }
@@ -77,8 +74,7 @@ const qb__two *qb__dense_materials(const qb__dense *d) { return &d->two; }
 const qb__two_beam *qb__dense_beam(const qb__dense *d) { return &d->beam; }
 
 void qb__dense_give(qb__dense *d, const qb__dense_paths *paths) {
-    qb__free(d->paths.path);
-    qb__free(d->paths.scale);
+    QB__FREE(d->paths.path, d->paths.scale);
     d->paths = *paths;
 }
 
@@ -235,7 +231,6 @@ qb_status qb__dense_lines(qb__dense *d, size_t view, size_t row0, size_t row1, f
             line[c] = line[c] > 0 ? -logf(line[c]) : NAN;
     }
 out:
-    qb__free(raw);
-    qb__free(change);
+    QB__FREE(raw, change);
     return status;
 }

@@ -77,9 +77,7 @@ qb_status qb__neighbours_add(qb_scan *scan, const qb_prep_options *options, cons
 void qb__neighbours_destroy(qb__neighbours *d) {
     if (!d) return;
     qb__scan_set_corrected(d->scan, d->before);
-    qb__free(d->gain);
-    qb__free(d->beam);
-    qb__free(d->pairs);
+    QB__FREE(d->gain, d->beam, d->pairs);
     qb__free(atomic_load(&d->kept));
     qb__free(d);
 }

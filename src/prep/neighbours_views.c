@@ -106,7 +106,6 @@ qb_status qb__near_correct_views(qb__neighbours *d, size_t view0, size_t view1, 
     r.beyond = beyond;
     status = qb__share(threads, r.rows, correct_row, &r);
 out:
-    qb__free(beyond);
-    qb__free(r.lines);
+    QB__FREE(beyond, r.lines);
     return status;
 }

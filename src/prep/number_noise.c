@@ -109,9 +109,6 @@ qb_status qb__number_noise_of(qb_scan *scan, const qb__number_fields *fields, qb
     if (s.count >= LEAST) *noise = fit(s.of, s.count, scratch);
     if (!qb_dtype_is_float(qb__scan_dtype(scan))) noise->base += 1.0 / 12; /* rounding */
 out:
-    qb__free(s.of);
-    qb__free(scratch);
-    qb__free(s.raw);
-    qb__free(s.line);
+    QB__FREE(s.of, scratch, s.raw, s.line);
     return status;
 }

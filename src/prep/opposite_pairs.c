@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/sort.h"
 #include "io/scan/scan.h"
 #include "prep/opposite_look.h"

@@ -150,7 +150,6 @@ qb_status qb_tool_prepare_pictures(qb_scan *scan, const qb_geometry *geometry, c
     s.picture.sinogram = s.sinogram;
     status = show_all(&s, prep);
 out:
-    qb__free(s.image);
-    qb__free(s.sinogram);
+    QB__FREE(s.image, s.sinogram);
     return status;
 }

@@ -128,11 +128,7 @@ void qb__prepare_destroy(qb__prepare *prepare) {
     if (!prepare) return;
     qb__neighbours_destroy(prepare->neighbours);
     qb__curve_destroy(prepare->curve);
-    qb__free(prepare->fields.dark);
-    qb__free(prepare->fields.gain);
-    qb__free(prepare->fields.air);
-    qb__free(prepare->fields.courses);
-    qb__free(prepare);
+    QB__FREE(prepare->fields.dark, prepare->fields.gain, prepare->fields.air, prepare->fields.courses, prepare);
 }
 
 void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const void *raw, float *out,
@@ -231,8 +227,7 @@ qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row
     }
     for (int i = 0; counts && i < threads; i++) qb__prep_counts_add(counts, &partial[i]);
 out:
-    qb__free(raw);
-    qb__free(partial);
+    QB__FREE(raw, partial);
     return status;
 }
 

@@ -215,9 +215,7 @@ out:
 static void close_rings(rings *r, int threads) {
     for (int i = 0; r->work && i < threads; i++) qb__rings_row_destroy(&r->work[i]);
     qb__rings_device_destroy(r->device);
-    qb__free(r->work);
-    qb__free(r->found);
-    qb__free(r->sinograms);
+    QB__FREE(r->work, r->found, r->sinograms);
 }
 
 /* The text also says how many rows have each kind. */

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 
 enum { PLACES = 24, VIEWS = 3, ROWS = 16, FEWEST_ROWS = 8, OTHERS = 1 /* positions that may contradict */ };

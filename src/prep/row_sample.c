@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 

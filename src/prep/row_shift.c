@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/share.h"
 #include "base/sort.h"
 #include "base/status.h"
@@ -300,13 +299,7 @@ qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t r
     found->before = qb__scan_stored(scan, found->before);
     found->from = qb__scan_stored(scan, found->from);
 out:
-    qb__free(s.means);
-    qb__free(s.pair);
-    qb__free(s.bins);
-    qb__free(s.line);
-    qb__free(s.sums);
-    qb__free(s.whole);
-    qb__free(s.raw);
+    QB__FREE(s.means, s.pair, s.bins, s.line, s.sums, s.whole, s.raw);
     return status;
 }
 

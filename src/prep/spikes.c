@@ -134,8 +134,6 @@ qb_status qb__spikes_confirm(qb_scan *scan, qb__line_levels *levels) {
     for (size_t i = 0; i < QB__SAMPLE_LINES; i++) before[i] = levels[i];
     for (int kind = 0; kind < 2 && status == QB_OK; kind++) status = compare(&c, before, kind, levels);
 out:
-    qb__free(before);
-    qb__free(c.raw);
-    qb__free(c.line);
+    QB__FREE(before, c.raw, c.line);
     return status;
 }

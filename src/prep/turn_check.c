@@ -98,8 +98,7 @@ static qb_status fit_lines(const qb__line_mass *lines, const qb__turn_asked *ask
     for (size_t g = 0; g < GROUPS && status == QB_OK && p.usable; g++)
         count += gather(lines + g * VIEWS, &p, &tracks[count], noise);
     if (status == QB_OK) qb__turn_fit_tracks(tracks, count, fabs(span_of(p.radians, views)), least, fit);
-    qb__free(tracks);
-    qb__free(p.radians);
+    QB__FREE(tracks, p.radians);
     return status;
 }
 

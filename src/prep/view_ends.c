@@ -2,11 +2,9 @@
 #include "prep/view_ends.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "prep/view_ends_parts.h"
@@ -195,10 +193,7 @@ qb_status qb__view_ends_find(qb_scan *scan, const qb__prepare *prepare, const qb
     if (!seam && (stated == 0 || stated == 1)) measure_best(&l, &m, &gap);
     judge(&m, &gap, stated, seam, leans, asked, &l, found);
 out:
-    qb__free(l.read);
-    qb__free(l.line);
-    qb__free(l.wide);
-    qb__free(l.slope);
+    QB__FREE(l.read, l.line, l.wide, l.slope);
     for (int i = 0; i < QB__ENDS_SCRATCH; i++) qb__free(l.part[i]);
     qb__view_lines_destroy(&l.lines);
     return status;

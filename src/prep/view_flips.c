@@ -14,8 +14,7 @@ qb_status qb__view_flips_create(size_t rows, size_t bins, qb__view_flips *flips)
 }
 
 void qb__view_flips_clear(qb__view_flips *flips) {
-    qb__free(flips->last);
-    qb__free(flips->mirror);
+    QB__FREE(flips->last, flips->mirror);
     flips->last = flips->mirror = NULL;
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/sort.h"
 #include "base/squares.h"
 #include "base/status.h"
@@ -30,11 +29,7 @@ out:
 
 void qb__view_jumps_end(qb__view_jumps *j) {
     qb__free(j->sum);
-    for (int w = 0; w < QB__JUMP_WIDTHS; w++) {
-        qb__free(j->line[w]);
-        qb__free(j->last[w]);
-        qb__free(j->square[w]);
-    }
+    for (int w = 0; w < QB__JUMP_WIDTHS; w++) QB__FREE(j->line[w], j->last[w], j->square[w]);
 }
 
 /* Mean over `half` existing bins on both sides of bin b; `sum`: sums of all bins before each. */

@@ -2,7 +2,6 @@
 #ifndef QB_PREP_VIEW_JUMPS_H
 #define QB_PREP_VIEW_JUMPS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "quickbeam/status.h"

@@ -2,7 +2,6 @@
 #include "prep/view_lines.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 
 qb_status qb__view_lines_create(qb_scan *scan, const size_t *row, size_t rows, qb__view_lines *lines) {
     enum { MOST_BYTES = 1 << 20 };

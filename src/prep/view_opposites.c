@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/scan.h"
@@ -191,12 +190,7 @@ qb_status qb__opposites_find(qb_scan *scan, const qb__prepare *prepare, const qb
     const double column = known ? asked->column : 0.5 * ((double)info->columns - 1);
     judge(l, (column + 0.5) / (double)l->bin - 0.5, known, found);
 out:
-    qb__free(l->order);
-    qb__free(l->lines);
-    qb__free(l->line);
-    qb__free(l->raw);
-    qb__free(l->part);
-    qb__free(l);
+    QB__FREE(l->order, l->lines, l->line, l->raw, l->part, l);
     return status;
 }
 

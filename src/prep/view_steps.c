@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/select.h"
 #include "base/sort.h"
 #include "base/squares.h"
@@ -331,19 +329,10 @@ qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const d
     QB__TRY(judge_order_of_file(&s, found));
 out:
     qb__view_flips_clear(&s.flips);
-    qb__free(s.order);
-    qb__free(s.size);
-    qb__free(s.sorted);
-    qb__free(s.far);
-    qb__free(s.spread);
-    qb__free(s.anchor);
+    QB__FREE(s.order, s.size, s.sorted, s.far, s.spread, s.anchor);
     for (int k = 0; k < 4; k++) qb__free(s.end[k]);
     qb__view_jumps_end(&s.jumps);
-    qb__free(s.line);
-    qb__free(s.now);
-    qb__free(s.change);
-    qb__free(s.nothing);
-    qb__free(s.last);
+    QB__FREE(s.line, s.now, s.change, s.nothing, s.last);
     qb__view_lines_destroy(&s.lines);
     return status;
 }

@@ -68,8 +68,7 @@ void qb__warp_destroy(qb__warp *w) {
     if (!w) return;
     qb__scan_rows_clear(&w->rows);
     qb__resampler_destroy(w->resampler);
-    qb__free(w->field);
-    qb__free(w);
+    QB__FREE(w->field, w);
 }
 
 qb_scan *qb__warp_scan(qb__warp *w) { return &w->scan; }
@@ -218,8 +217,7 @@ static qb_status find_rows(piece *p, size_t views) {
     p->row0 = (size_t)fmax(0, floor(fmin(low, last)) - QB__RESAMPLE_MARGIN);
     p->row1 = (size_t)fmin(last, ceil(fmax(high, 0)) + QB__RESAMPLE_MARGIN) + 1;
 out:
-    qb__free(column);
-    qb__free(row);
+    QB__FREE(column, row);
     return status;
 }
 
@@ -263,11 +261,6 @@ qb_status qb__warp_read(qb__warp *w, qb__row_reader *reader, size_t view0, size_
         QB__TRY(qb__share(threads_of(w), views * qb__ceil_div(row1 - row0, LINES), make_lines, &p));
     }
 out:
-    qb__free(p.raw);
-    qb__free(p.cells);
-    qb__free(p.lost);
-    qb__free(p.places);
-    qb__free(p.placed);
-    qb__free(p.changes);
+    QB__FREE(p.raw, p.cells, p.lost, p.places, p.placed, p.changes);
     return status;
 }

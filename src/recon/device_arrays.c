@@ -2,7 +2,6 @@
 #include "recon/device_arrays.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"

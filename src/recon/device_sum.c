@@ -225,7 +225,5 @@ void qb__device_sum_close(qb__device_sum *sum) {
     qb__memory_destroy(sum->staged);
     for (int i = 0; i < 2; i++)
         if (sum->host[i]) qb__host_destroy(sum->device, sum->host[i]);
-    qb__free(sum->part);
-    qb__free(sum->host_part);
-    qb__free(sum);
+    QB__FREE(sum->part, sum->host_part, sum);
 }

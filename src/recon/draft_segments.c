@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/select.h"
 #include "base/status.h"
 
@@ -201,10 +200,6 @@ qb_status qb__segments_find(qb__segments *s, float *volume, const qb_env *env) {
     for (size_t i = 0; i < m.voxels; i++) volume[i] = (float)s->scale * share_of(&m, volume[i], s->even);
 out:
     qb_projector_destroy(m.projector);
-    qb__free(m.rays.view);
-    qb__free(m.p);
-    qb__free(m.light);
-    qb__free(m.dense);
-    qb__free(m.ray);
+    QB__FREE(m.rays.view, m.p, m.light, m.dense, m.ray);
     return status;
 }

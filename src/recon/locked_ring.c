@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/status.h"
 
 enum { PLAIN = sizeof(((qb__locked_ring *)0)->plain) / sizeof(void *) };
 

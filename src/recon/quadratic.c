@@ -173,9 +173,6 @@ qb_status qb_quadratic_descend(const qb_quadratic *quadratic, float *x, qb_desce
     for (size_t j = 0; j < columns; j++) x[j] = (float)d.x[j];
     if (descent) *descent = came;
 out:
-    qb__free(d.error);
-    qb__free(d.x);
-    qb__free(d.curve);
-    qb__free(d.order);
+    QB__FREE(d.error, d.x, d.curve, d.order);
     return status;
 }

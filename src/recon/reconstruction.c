@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a job: planned, described, run, released; the same for every method. */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,12 +34,7 @@ static void destroy(qb_job *job) {
     qb_params_clear(qb_prep_params, &r->prep);
     qb_params_clear(qb_output_params, &r->output);
     cJSON_Delete(r->remarks);
-    qb__free(r->command);
-    qb__free(r->input);
-    qb__free(r->pick.todo);
-    qb__free(r->share.parts);
-    qb__free(r->share.staged);
-    qb__free(r);
+    QB__FREE(r->command, r->input, r->pick.todo, r->share.parts, r->share.staged, r);
 }
 
 /* ---- plan ---- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory and time of a cut with an engine, and the limits of its chunks. */
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/memory.h"

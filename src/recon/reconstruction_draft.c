@@ -307,8 +307,7 @@ qb_status qb__draft_run(qb__reconstruction *r, qb__planner *planner, const qb_en
     if (p.path) qb__dense_give(r->dense, &p);
     p = (qb__dense_paths){0};
 out:
-    qb__free(p.path);
-    qb__free(p.scale);
+    QB__FREE(p.path, p.scale);
     if (d.options) qb_params_clear(r->method->params, d.options);
     qb__free(d.options);
     qb_params_clear(qb_prep_params, &d.prep);

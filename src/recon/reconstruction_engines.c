@@ -14,8 +14,7 @@
 
 static void drop(qb__candidate *c) {
     if (c->offer.state) c->engine->destroy(c->offer.state);
-    qb__free(c->edge);
-    qb__free(c->chunks.chunk);
+    QB__FREE(c->edge, c->chunks.chunk);
     *c = (qb__candidate){0};
 }
 

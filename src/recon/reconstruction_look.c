@@ -2,7 +2,6 @@
 /* A check of a few rows of a few views, the same for every method and engine, before streaming: do the values mean what
  * is stated (prep/levels_said.c), and is the object wider or taller than the detector? */
 #include <math.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -139,8 +138,7 @@ static qb_status judge_axis(qb__reconstruction *r, const qb__opposites *opposite
              : asked.sod > 0 ? "give --center auto, or --detector-offset auto if that option was given"
                              : "give --center auto");
 out:
-    qb__free(radians);
-    qb__free(all);
+    QB__FREE(radians, all);
     return status;
 }
 

@@ -41,8 +41,7 @@ void qb__engines_close(qb__reconstruction *r) {
     qb__pipeline_destroy(r->line);
     if (r->opened && c->engine->close) c->engine->close(c->offer.state);
     for (int i = 0; r->running.scratch && i < r->task.threads; i++) qb__free(r->running.scratch[i]);
-    qb__free(r->running.scratch);
-    qb__free(r->running.counts);
+    QB__FREE(r->running.scratch, r->running.counts);
     r->line = NULL;
     r->running.scratch = NULL;
     r->running.counts = NULL;

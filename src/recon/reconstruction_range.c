@@ -49,7 +49,6 @@ qb_status qb__range_of_volume(const qb__reconstruction *r, qb__planner *planner,
 out:
     qb_job_destroy(job);
     if (options) qb_params_clear(r->method->params, options);
-    qb__free(options);
-    qb__free(bins);
+    QB__FREE(options, bins);
     return status;
 }

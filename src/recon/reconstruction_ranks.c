@@ -61,8 +61,7 @@ static qb_status arrange(qb__reconstruction *r) {
         status = qb__fail(QB_BAD_ARGUMENT, "--grid %s: %zu views cannot be shared by %d columns", d->grid,
                           r->task.info->views, columns);
     if (!r->comm) return status;
-    qb__free(r->share.parts);
-    qb__free(r->share.staged);
+    QB__FREE(r->share.parts, r->share.staged);
     r->share.parts = NULL;
     r->share.staged = NULL;
     if (status == QB_OK) status = qb__alloc(2 * (size_t)columns, sizeof *r->share.parts, &r->share.parts);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The stages of a job: those of the method, the engine, the ranks and the output. */
-#include "base/memory.h"
 #include "io/scan/scan.h"
 #include "recon/reconstruction_parts.h"
 

@@ -82,7 +82,6 @@ qb_status qb__reconstruction_transpose(qb_job *job, const qb_tensor *volume, con
 out:
     qb_writer_abort(writer);
     qb__pool_destroy(pool);
-    qb__free(copy);
-    qb__free(lines);
+    QB__FREE(copy, lines);
     return status;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "geometry/circle.h"
 #include "geometry/modules.h"
@@ -90,8 +89,7 @@ static qb_status judge_opposites(qb__reconstruction *r, const qb_env *env, bool 
         if (all[i].unlike > 0 || all[i].lean != 0 || all[i].turn != 0 || !isnan(all[i].column)) found = all[i];
     if (status == QB_OK) qb__opposites_warn(&found, told, env);
     *shown = found;
-    qb__free(radians);
-    qb__free(all);
+    QB__FREE(radians, all);
     return status;
 }
 
@@ -122,8 +120,7 @@ static qb_status judge_steps(qb__reconstruction *r, const qb_env *env, qb__view_
         if (all[i].jumps || qb__view_steps_misfit(&all[i]) || all[i].closes != 0) found = all[i];
     if (status == QB_OK) qb__view_steps_warn(&found, env);
     *shown = found;
-    qb__free(radians);
-    qb__free(all);
+    QB__FREE(radians, all);
     return status;
 }
 
@@ -153,8 +150,7 @@ static qb_status judge_view_ends(qb__reconstruction *r, const qb_env *env, bool 
         if (all[i].steps) found = all[i];
     if (status == QB_OK) qb__view_ends_warn(&found, env);
     *told |= found.steps != 0;
-    qb__free(radians);
-    qb__free(all);
+    QB__FREE(radians, all);
     return status;
 }
 

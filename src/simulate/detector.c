@@ -103,8 +103,7 @@ out:
 
 void qb__detector_destroy(qb__detector *detector) {
     if (!detector) return;
-    qb__free(detector->profile);
-    qb__free(detector->fault);
+    QB__FREE(detector->profile, detector->fault);
     *detector = (qb__detector){0};
 }
 

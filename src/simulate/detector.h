@@ -3,7 +3,6 @@
 #define QB_SIMULATE_DETECTOR_H
 
 #include <stddef.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/random.h"

@@ -139,8 +139,7 @@ qb_status qb__faults_create(const char *text, size_t views, size_t rows, size_t 
 }
 
 void qb__faults_destroy(qb__detector_faults *faults) {
-    qb__free(faults->column);
-    qb__free(faults->shift);
+    QB__FREE(faults->column, faults->shift);
     *faults = (qb__detector_faults){0};
 }
 

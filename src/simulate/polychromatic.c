@@ -58,8 +58,7 @@ out:
 }
 
 void qb__polychromatic_destroy(qb__polychromatic *p) {
-    qb__free(p->ratio);
-    qb__free(p->both);
+    QB__FREE(p->ratio, p->both);
     qb__phantom_destroy(&p->dense);
 }
 

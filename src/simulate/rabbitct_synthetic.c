@@ -232,8 +232,7 @@ out:
     qb__rabbitct_writer_abort(writer);
     qb__phantom_destroy(&k.head);
     qb__filter_destroy(k.filter);
-    qb__free(k.image);
-    qb__free(k.scratch);
+    QB__FREE(k.image, k.scratch);
     for (int i = 0; i < REFERENCES; i++) qb__free(k.volume[i]);
     return status;
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/params.h"
@@ -185,11 +184,7 @@ out:
     return status;
 }
 
-static void release_lines(line_maker *l) {
-    qb__free(l->flat);
-    qb__free(l->dark);
-    qb__free(l->gain);
-}
+static void release_lines(line_maker *l) { QB__FREE(l->flat, l->dark, l->gain); }
 
 static void cut_views(const qb__simulation *s, exposure *e) {
     *e = (exposure){.simulation = s, .pixel_bytes = s->options->photons > 0 && !wants_lines(s) ? 2 : 4};
@@ -227,11 +222,7 @@ out:
     return status;
 }
 
-static void release(exposure *e) {
-    qb__free(e->clipped);
-    qb__free(e->scratch);
-    qb__free(e->out);
-}
+static void release(exposure *e) { QB__FREE(e->clipped, e->scratch, e->out); }
 
 static qb_status expose_views(const qb__simulation *s, const qb__prep *lines, qb_writer *writer, const qb_env *env) {
     exposure e;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* qb simulate rabbitct: a RabbitCT data set. */
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 

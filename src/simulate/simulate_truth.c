@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"

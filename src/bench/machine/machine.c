@@ -271,9 +271,7 @@ static qb_status measure(machine *m) {
     QB__TRY(try_rings(m, "sort", QB__RATE_SORT));
     QB__TRY(try_rings(m, "wavelet", QB__RATE_WAVELET));
 out:
-    qb__free(m->count);
-    qb__free(m->flat);
-    qb__free(m->result);
+    QB__FREE(m->count, m->flat, m->result);
     return status;
 }
 

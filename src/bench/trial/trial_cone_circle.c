@@ -25,8 +25,7 @@ static qb_status circle(const qb__bp_cone_problem *p, double (*matrix)[12]) {
     for (size_t v = 0; v < p->views; v++) memcpy(matrix[v], matrices[v].m, sizeof matrix[v]);
 out:
     qb_geometry_destroy(&geometry);
-    qb__free(matrices);
-    qb__free(angles);
+    QB__FREE(matrices, angles);
     return status;
 }
 
@@ -49,7 +48,4 @@ out:
     return status;
 }
 
-void qb__cone_trial_release(qb__cone_trial *t) {
-    qb__free(t->matrix);
-    qb__free(t->largest);
-}
+void qb__cone_trial_release(qb__cone_trial *t) { QB__FREE(t->matrix, t->largest); }

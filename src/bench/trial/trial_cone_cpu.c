@@ -70,8 +70,7 @@ out:
 static void release(qb__trial *trial) {
     cpu_trial *t = (cpu_trial *)trial;
     qb__cone_trial_release(&t->cone);
-    qb__free(t->images);
-    qb__free(t->block);
+    QB__FREE(t->images, t->block);
 }
 
 /* ---- one attempt ---- */

@@ -65,9 +65,7 @@ out:
 
 static void release(qb__trial *trial) {
     parallel_trial *t = (parallel_trial *)trial;
-    qb__free(t->coefficients);
-    qb__free(t->largest);
-    qb__free(t->noise);
+    QB__FREE(t->coefficients, t->largest, t->noise);
 }
 
 /* ---- one attempt ---- */
@@ -158,7 +156,6 @@ qb_status qb__parallel_error(qb__queue *queue, const qb__memory *out, const qb__
     }
     *rel_l2 = sqrt(error / norm);
 out:
-    qb__free(rows);
-    qb__free(image);
+    QB__FREE(rows, image);
     return status;
 }

@@ -61,10 +61,7 @@ out:
 
 static void release(qb__trial *trial) {
     cpu_trial *t = (cpu_trial *)trial;
-    qb__free(t->coefficients);
-    qb__free(t->largest);
-    qb__free(t->noise);
-    qb__free(t->slab);
+    QB__FREE(t->coefficients, t->largest, t->noise, t->slab);
 }
 
 /* ---- one attempt ---- */

@@ -110,8 +110,7 @@ out:
 static void close_attempt(qb__trial *t) {
     if (t->kind->close) t->kind->close(t);
     qb__memory_destroy(t->packed);
-    qb__free(t->views_packed);
-    qb__free(t->scratch);
+    QB__FREE(t->views_packed, t->scratch);
     t->packed = NULL;
     t->views_packed = t->scratch = NULL;
 }

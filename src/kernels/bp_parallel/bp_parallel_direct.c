@@ -5,8 +5,6 @@
 #include "kernels/macros.h"
 #include "kernels/rows_table.h"
 
-#include <string.h>
-
 /* The standard algorithm for OpenCL devices that are CPUs (section 6.10): see bp_parallel_direct.cl. */
 
 enum { INTERP, SLICES, BLOCK, VIEWS };

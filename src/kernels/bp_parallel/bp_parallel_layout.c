@@ -186,8 +186,7 @@ void qb__layout_destroy(qb__bp_parallel_plan *plan) {
     qb__texture_destroy(plan->texture);
     if (plan->chunks)
         for (size_t i = 0; i * plan->chunk < plan->problem.views; i++) qb__memory_destroy(plan->chunks[i]);
-    qb__free(plan->chunks);
-    qb__free(plan->host_lines);
+    QB__FREE(plan->chunks, plan->host_lines);
     qb__memory_destroy(plan->lines);
     qb__memory_destroy(plan->counters);
     qb__program_release(plan->program);

@@ -72,8 +72,7 @@ static qb_status upload_views(tensor_plan *plan, qb__device *device) {
     if (!status) status = qb__layout_upload(device, table, words * sizeof *table, &plan->table);
     if (!status) status = qb__layout_upload(device, shapes, sizeof shapes, &plan->shapes);
 out:
-    qb__free(list);
-    qb__free(table);
+    QB__FREE(list, table);
     return status;
 }
 

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "geometry/bp_problem.h"
-#include "quickbeam/status.h"
 
 /* The geometry of the tensor kernel, made on the host: the shapes into which 8x8 pixels are divided, and the views
  * sorted by shape. See bp_parallel_linear_tensor.cu. */

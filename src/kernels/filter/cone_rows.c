@@ -132,8 +132,7 @@ static qb_status upload_tables(qb__device *device, const qb__cone_rows_plan *pla
     QB__TRY(upload(device, queue, plan->taps, TAP_NUMBERS * sizeof *plan->taps, &rows->taps));
 out:
     qb__queue_destroy(queue);
-    qb__free(maps);
-    qb__free(weights);
+    QB__FREE(maps, weights);
     return status;
 }
 

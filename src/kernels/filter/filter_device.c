@@ -157,8 +157,7 @@ static qb_status upload_tables(qb__device_filter *filter, qb__queue *queue, cons
     QB__TRY(upload(filter, queue, roots, half * 2 * sizeof(float), &filter->roots));
     QB__TRY(upload(filter, queue, four, count * 4 * sizeof(float), &filter->coefficients));
 out:
-    qb__free(roots);
-    qb__free(four);
+    QB__FREE(roots, four);
     return status;
 }
 

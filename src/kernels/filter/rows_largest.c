@@ -41,8 +41,7 @@ void qb__rows_largest_destroy(qb__rows_largest *measure) {
     if (!measure) return;
     qb__memory_destroy(measure->of_rows);
     qb__program_release(measure->program);
-    qb__free(measure->host);
-    qb__free(measure);
+    QB__FREE(measure->host, measure);
 }
 
 qb_status qb__rows_largest_run(qb__rows_largest *measure, qb__queue *queue, const qb__device_rows *rows, size_t view0,

@@ -2,7 +2,6 @@
 #ifndef QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_FLAT_H
 #define QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_FLAT_H
 
-#include "geometry/flat_rays.h"
 #include "kernels/project_joseph/project_joseph_device.h"
 
 /* Slice-by-slice projection (project_joseph_flat.cl): its data of the rays, and its launches. */

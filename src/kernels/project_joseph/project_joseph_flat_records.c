@@ -172,12 +172,6 @@ out:
 }
 
 void qb__flat_records_destroy(qb__flat_records *r) {
-    qb__free(r->courses);
-    qb__free(r->lengths);
-    qb__free(r->points);
-    qb__free(r->heights);
-    qb__free(r->spans);
-    qb__free(r->runs);
-    qb__free(r->first_run);
+    QB__FREE(r->courses, r->lengths, r->points, r->heights, r->spans, r->runs, r->first_run);
     memset(r, 0, sizeof *r);
 }

@@ -362,11 +362,6 @@ out:
 }
 
 void qb__joseph_records_destroy(qb__joseph_records *r) {
-    qb__free(r->fans);
-    qb__free(r->views);
-    qb__free(r->runs);
-    qb__free(r->first_run[0]);
-    qb__free(r->first_run[1]);
-    qb__free(r->axes);
+    QB__FREE(r->fans, r->views, r->runs, r->first_run[0], r->first_run[1], r->axes);
     memset(r, 0, sizeof *r);
 }

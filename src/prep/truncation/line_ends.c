@@ -123,10 +123,7 @@ qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb
     if (status == QB_OK) status = qb__row_sample_read(scan, where, look_at_one, &l);
     if (status == QB_OK) lines->transposed = qb__looks_transposed(l.image, l.seen, l.columns);
     if (status == QB_OK) status = qb__spikes_confirm(scan, lines->levels);
-    qb__free(l.line);
-    qb__free(l.scratch);
-    qb__free(l.image);
-    qb__free(air);
+    QB__FREE(l.line, l.scratch, l.image, air);
     return status;
 }
 

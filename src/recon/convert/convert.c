@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* qb convert of a scan: writes the line integrals to a file of another kind or to an array, some views at a time. */
 #include <math.h>
-#include <string.h>
 
-#include "base/json.h"
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -14,7 +12,6 @@
 #include "io/publish/outputs.h"
 #include "io/scan/scan.h"
 #include "io/tensor/tensor_stack.h"
-#include "io/writer.h"
 #include "job/budget.h"
 #include "job/job.h"
 #include "prep/levels_said.h"
@@ -176,10 +173,7 @@ static void release(qb__convert_job *c) {
     qb__pairing_destroy(c->pairing);
     qb__prepare_destroy(c->prepare);
     qb__phase_destroy(c->phase);
-    qb__free(c->counts);
-    qb__free(c->raw);
-    qb__free(c->lines);
-    qb__free(c->joined);
+    QB__FREE(c->counts, c->raw, c->lines, c->joined);
     cJSON_free(c->report);
     qb__pool_destroy(c->pool);
 }

@@ -2,7 +2,6 @@
 /* What the output of qb convert says of how it was made. */
 #include <math.h>
 
-#include "base/params.h"
 #include "job/describe.h"
 #include "job/job.h"
 #include "job/job_input.h"

@@ -15,7 +15,6 @@
 #include "base/warning.h"
 #include "io/formats.h"
 #include "io/publish/outputs.h"
-#include "io/writer.h"
 #include "job/budget.h"
 #include "job/job.h"
 #include "job/job_input.h"

@@ -69,8 +69,6 @@ qb_status qb__overlap_find(qb_scan *first, const qb__prepare *first_prepared, qb
         if (bent < 0) *overlap += 0.5 * (left - right) / bent;
     }
 out:
-    qb__free(a);
-    qb__free(b);
-    qb__free(fit);
+    QB__FREE(a, b, fit);
     return status;
 }

@@ -254,13 +254,7 @@ void qb__pairing_destroy(qb__pairing *p) {
     qb__phase_destroy(p->phase);
     qb_scan_close(p->opened);
     qb__resampler_destroy(p->resampler);
-    qb__free(p->column);
-    qb__free(p->row);
-    qb__free(p->weight);
-    qb__free(p->partner);
-    qb__free(p->near);
-    qb__free(p->raw);
-    qb__free(p);
+    QB__FREE(p->column, p->row, p->weight, p->partner, p->near, p->raw, p);
 }
 
 size_t qb__pairing_views(const qb__pairing *p) { return p->views; }

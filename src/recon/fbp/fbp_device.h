@@ -6,7 +6,6 @@
 #include "kernels/filter/filter_device.h"
 #include "kernels/filter/near_rows.h"
 #include "planner/device_pick.h"
-#include "prep/neighbours.h"
 #include "prep/phase.h"
 #include "recon/device_arrays.h"
 #include "recon/device_down.h"

@@ -2,7 +2,6 @@
 /* Choice of device, kernel and chunks for a filtered back-projection. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/comm.h"
 #include "base/memory.h"

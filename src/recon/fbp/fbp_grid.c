@@ -3,7 +3,6 @@
  * changes of the plan: the axis, another kernel. */
 #include <math.h>
 
-#include "base/log.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "recon/fbp/fbp_plan.h"

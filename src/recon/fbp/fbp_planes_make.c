@@ -30,11 +30,7 @@ static void forget(qb_tool_planes *p) {
     qb__memory_destroy(p->filtered);
     qb__memory_destroy(p->views);
     qb__memory_destroy(p->out);
-    qb__free(p->stamps);
-    qb__free(p->ones);
-    qb__free(p->view);
-    qb__free(p->kept);
-    qb__free(p->level);
+    QB__FREE(p->stamps, p->ones, p->view, p->kept, p->level);
     p->kept = p->level = NULL;
     p->filter = NULL;
     p->raw = p->filtered = p->views = p->out = NULL;

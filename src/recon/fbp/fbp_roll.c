@@ -102,8 +102,7 @@ void qb__fbp_report_roll(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
 void qb__fbp_release_roll(qb__fbp *fbp) {
     qb__resampler_destroy(fbp->resampler);
     qb__roll_clear(&fbp->roll);
-    qb__free(fbp->axis);
-    qb__free(fbp->angles);
+    QB__FREE(fbp->axis, fbp->angles);
     fbp->resampler = NULL;
     fbp->axis = fbp->angles = NULL;
 }

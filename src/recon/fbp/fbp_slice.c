@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes single slices on the CPU, for any engine, to find the range of integers. */
-#include <math.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -60,10 +59,7 @@ static qb_status make_slice(const qb__fbp *fbp, const qb__running *run, size_t r
         qb__pool_for(run->pool, qb__fbp_tiles(fbp), backproject, &s);
     }
     for (int i = 0; s.scratch && i < fbp->threads; i++) qb__free(s.scratch[i]);
-    qb__free(s.scratch);
-    qb__free(s.counts);
-    qb__free(s.raw);
-    qb__free(s.packed);
+    QB__FREE(s.scratch, s.counts, s.raw, s.packed);
     return status;
 }
 

@@ -359,8 +359,7 @@ static void close_device(void *state) {
 
 static void destroy(void *state) {
     qb__fdk_gpu *gpu = state;
-    qb__free(gpu->largest);
-    qb__free(gpu);
+    QB__FREE(gpu->largest, gpu);
 }
 
 const qb__engine qb__fdk_device = {

@@ -45,11 +45,7 @@ typedef struct tables {
     float *views, *pixel, *share; /* share: NULL if all views have the same shares */
 } tables;
 
-static void drop(tables *t) {
-    qb__free(t->views);
-    qb__free(t->pixel);
-    qb__free(t->share);
-}
+static void drop(tables *t) { QB__FREE(t->views, t->pixel, t->share); }
 
 /* Store shares that depend on the view in a table of their own. The table of pixels then holds only the cosine, without
  * the factor 1/2 of a full turn. */

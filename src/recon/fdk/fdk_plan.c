@@ -288,14 +288,6 @@ void qb__fdk_release(void *plan) {
     qb__filter_destroy(fdk->filter);
     qb__virtual_detector_destroy(&fdk->virtual_detector);
     qb__resampler_destroy(fdk->resampler);
-    qb__free(fdk->window);
-    qb__free(fdk->half);
-    qb__free(fdk->came);
-    qb__free(fdk->reach);
-    qb__free(fdk->lost);
-    qb__free(fdk->all);
-    qb__free(fdk->run);
-    qb__free(fdk->runs);
-    qb__free(fdk->edge);
-    qb__free(fdk->matrix);
+    QB__FREE(fdk->window, fdk->half, fdk->came, fdk->reach, fdk->lost, fdk->all, fdk->run, fdk->runs, fdk->edge,
+             fdk->matrix);
 }

@@ -2,7 +2,6 @@
 /* Slices beyond the ends of the volume, which rays of a cone cross on their way through it. If the object continues
  * there, its attenuation would otherwise appear in the end slices. They are computed as all others and then discarded.
  * A few are enough: if the object extends farther, the error is in the last of them. */
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -8,7 +8,6 @@
  * (iterative_slabs.c). */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"

@@ -290,12 +290,7 @@ void qb__iterative_release(void *plan) {
     qb_projector_destroy(it->projector);
     qb_geometry_destroy(&it->own);
     qb_geometry_destroy(&it->ordered);
-    qb__free(it->lost);
-    qb__free(it->order);
-    qb__free(it->place);
-    qb__free(it->subset);
-    qb__free(it->all_subset);
-    qb__free(it->shares);
+    QB__FREE(it->lost, it->order, it->place, it->subset, it->all_subset, it->shares);
     it->order = it->place = it->subset = it->all_subset = it->shares = NULL;
     it->lost = NULL;
     it->projector = NULL;

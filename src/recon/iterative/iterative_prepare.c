@@ -209,11 +209,7 @@ qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__pr
 
 void qb__iterative_forget(qb__iterative_run *r) {
     qb__iterative_exchange_destroy(r);
-    qb__free(r->solved.trace);
-    qb__free(r->numbers);
-    qb__free(r->received);
-    qb__free(r->sent);
-    qb__free(r->parts);
+    QB__FREE(r->solved.trace, r->numbers, r->received, r->sent, r->parts);
     r->solved = (qb__solved){0};
     r->numbers = NULL, r->received = r->sent = NULL, r->parts = NULL;
     r->run = NULL;

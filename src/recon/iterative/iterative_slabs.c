@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "recon/iterative/iterative_slabs.h"
 
-#include "base/status.h"
-
 /* One forward and one adjoint projection, and two passes over all vectors in host memory, as in iterative_cpu.c. */
 double qb__iterative_slabs_seconds(const qb__iterative_slabs *s, const qb__iterative *it, int threads) {
     return s->cut.seconds + 6e-9 * ((double)qb__iterative_unknowns(it) + (double)qb__iterative_equations(it)) / threads;

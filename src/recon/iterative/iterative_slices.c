@@ -85,8 +85,7 @@ out:
 
 void qb__iterative_exchange_destroy(qb__iterative_run *r) {
     exchange *e = &r->exchange;
-    qb__free(e->block);
-    qb__free(e->received);
+    QB__FREE(e->block, e->received);
     for (int i = 0; i < 4; i++) qb__free(e->slice[i]);
     for (int i = 0; i < 4; i++) qb__memory_destroy(e->device_slice[i]);
     for (size_t k = 0; e->device_received && k < r->it->ranks; k++) qb__memory_destroy(e->device_received[k]);
@@ -245,8 +244,7 @@ static qb_status pass_block(qb__iterative_run *r, size_t first, size_t count, bo
         *at += pieces[it->rank].count;
     }
 out:
-    qb__free(pieces);
-    qb__free(parts);
+    QB__FREE(pieces, parts);
     return status;
 }
 

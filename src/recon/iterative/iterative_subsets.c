@@ -2,7 +2,6 @@
 /* Divides the views into subsets, each spread over all angles. The views of a subset are consecutive in the new order,
  * so that a solver processes runs of views. */
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -194,15 +194,13 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
     if (!resumed) QB__TRY(begin_coarsely(d, slab, &given, &begun));
     QB__TRY(d->stack(d, &m->matrix, &d->settings, slab->slices, &slab->stack));
     QB__TRY(qb__icd_stack_start(slab->stack, &given));
-    qb__free(begun);
-    qb__free(fan);
+    QB__FREE(begun, fan);
     begun = fan = NULL;
     if (resumed) QB__TRY(qb__checkpoint_load(&m->keep, slab));
     status = qb__icd_stack_run(slab->stack, &d->env, &watch, d->trace, &slab->turns, &slab->stopped);
     if (status == QB_OK) status = t.status;
 out:
-    qb__free(begun);
-    qb__free(fan);
+    QB__FREE(begun, fan);
     return status;
 }
 
@@ -338,9 +336,7 @@ static qb_status open_checkpoint(qb__mbir_descent *d, const qb__cut *cut) {
 
 void qb__mbir_descent_close(void *state) {
     qb__mbir_descent *d = state;
-    qb__free(d->some);
-    qb__free(d->slice);
-    qb__free(d->trace);
+    QB__FREE(d->some, d->slice, d->trace);
     cJSON_Delete(d->slabs);
     qb__checkpoint_close(&d->m->keep);
     *d = (qb__mbir_descent){.m = d->m,

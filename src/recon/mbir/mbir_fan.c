@@ -278,9 +278,6 @@ qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_giv
     }
 out:
     for (size_t i = 0; p.scratch && i < threads; i++) qb__free(p.scratch[i]);
-    qb__free(p.scratch);
-    qb__free(p.packed);
-    qb__free(matrix);
-    qb__free(matrices);
+    QB__FREE(p.scratch, p.packed, matrix, matrices);
     return status;
 }

@@ -166,8 +166,7 @@ qb_status qb__mbir_masked_find(const qb__mbir *m, size_t row, size_t slices, con
     QB__TRY(qb__alloc(slices, sizeof *masked->more, &masked->more));
     for (size_t s = 0; s < slices; s++) masked->more[s] = more_of(m, &f, s);
 out:
-    qb__free(f.seen);
-    qb__free(f.gone);
+    QB__FREE(f.seen, f.gone);
     return status;
 }
 

@@ -128,9 +128,7 @@ static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas
     const qb__mbir_sample sample = {lines, looked_at, rows, told->limit};
     status = qb__mbir_fit_check(m, &sample, run->env);
 out:
-    qb__free(lines);
-    qb__free(weights);
-    qb__free(counts);
+    QB__FREE(lines, weights, counts);
     return status;
 }
 

@@ -2,7 +2,6 @@
 /* Projection of an array in memory along a geometry in memory. */
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/status.h"
 #include "geometry/check.h"
 #include "io/tensor/tensor.h"

@@ -60,7 +60,6 @@ qb_status qb__projection_ends(const qb__projection *p, const qb_env *env) {
                  "give a taller volume or --detector NU,NV" QB__CODE("project-ends"),
                  rows, p->scan.rows);
 out:
-    qb__free(raw);
-    qb__free(row);
+    QB__FREE(raw, row);
     return status;
 }

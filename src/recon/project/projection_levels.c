@@ -46,7 +46,6 @@ qb_status qb__projection_look(const qb__projection *p, const qb_env *env) {
                      "volume-hounsfield"),
                  100 * share);
 out:
-    qb__free(raw);
-    qb__free(row);
+    QB__FREE(raw, row);
     return status;
 }

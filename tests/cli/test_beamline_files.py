@@ -73,6 +73,13 @@ def test_a_dense_object_beyond_one_end_is_no_pillar(tmp_path):
     assert "views-covered" not in qb("fbp", "s.h5", "--center", 23.5, "-o", "v.npy", cwd=tmp_path).stderr
 
 
+@pytest.mark.parametrize("wide, photons", [(192, 1000), (240, 300)])
+def test_a_disc_wider_than_the_detector_is_no_pillar(tmp_path, wide, photons):
+    """A hundredth of the beam comes through it, so that the photons of single pixels decide what has none."""
+    qb("simulate", "disc", "--detector", "128,8", "--size", f"{wide},{wide},8", "--views", 60, "--photons", photons, "-o", "s.h5", cwd=tmp_path)
+    assert "views-covered" not in [f["code"] for f in qb_json("info", "s.h5", cwd=tmp_path)["findings"]]
+
+
 def test_columns_that_no_view_sees_are_no_pillar(scan, tmp_path):
     """A round window in front of the detector, also of the flats."""
     window = np.arange(COLUMNS) < 12

@@ -149,25 +149,29 @@ static void add_steps(const qb__frame_series *series, size_t first, size_t count
     if (count) memcpy(before, samples + (count - 1) * each, each * sizeof *before);
 }
 
-/* Share of columns below a level at either end. In a line without any above it, as behind a base plate, the ends do not
- * count. */
-static void add_below(const qb__frame_series *series, const float *samples, float level, float share[2]) {
-    const size_t few = samples_of(series);
-    size_t sum[2] = {0, 0};
-    for (size_t line = 0; line < series->lines; line++) {
-        const float *own = samples + line * few;
-        size_t left = 0, right = 0;
-        while (left < few && own[left] < level) left++;
-        while (right < few && own[few - 1 - right] < level) right++;
-        if (left < few) sum[0] += left, sum[1] += right;
-    }
-    for (int side = 0; side < 2; side++) share[side] = (float)sum[side] / (float)(few * series->lines);
+/* Numbers below a level at either end of a line, up to all of them. */
+static void run_below(const float *line, size_t count, float level, size_t run[2]) {
+    run[0] = run[1] = 0;
+    while (run[0] < count && line[run[0]] < level) run[0]++;
+    while (run[1] < count && line[count - 1 - run[1]] < level) run[1]++;
 }
 
+/* Shares of columns without beam and with little beam at either end. A line with little beam everywhere, as behind a
+ * base plate or a dense object wider than the detector, does not count: there photon noise decides. */
 static void add_covered(const qb__frame_series *series, const float *samples, qb__frame *frame) {
     const float DIM = 20; /* times the level without beam, which is 1 % of the beam */
-    add_below(series, samples, series->lit, frame->covered);
-    add_below(series, samples, series->zero + DIM * (series->lit - series->zero), frame->dim);
+    const float level[2] = {series->lit, series->zero + DIM * (series->lit - series->zero)};
+    const size_t few = samples_of(series);
+    size_t sum[2][2] = {{0}};
+    for (size_t line = 0; line < series->lines; line++) {
+        size_t run[2][2];
+        for (int i = 0; i < 2; i++) run_below(samples + line * few, few, level[i], run[i]);
+        if (run[1][0] == few) continue;
+        for (int i = 0; i < 4; i++) sum[i / 2][i % 2] += run[i / 2][i % 2];
+    }
+    const float all = (float)(few * series->lines);
+    for (int side = 0; side < 2; side++)
+        frame->covered[side] = (float)sum[0][side] / all, frame->dim[side] = (float)sum[1][side] / all;
 }
 
 static qb_status look_at_block(const qb__frame_series *series, size_t first, size_t count, char *raw, float *samples,

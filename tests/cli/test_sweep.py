@@ -39,12 +39,26 @@ def numbers(image, zero=0.0):
             abs(v[within].sum()) / np.abs(v[within]).sum(), v[within].mean() + zero]
 
 
+def starred(said):
+    return [line.split()[1] for line in said.splitlines() if line.startswith("* ")]
+
+
 def test_the_axis_has_the_fewest_values_below_zero(scan, tmp_path):
     report = qb_json("fbp", scan, "-o", tmp_path / "s", "--sweep", f"center={CENTER - 4}:{CENTER + 4}:1")
-    assert max(report["slices"], key=lambda row: row["positivity"])["value"] == str(CENTER)
-    said = qb("fbp", scan, "-o", tmp_path / "s", "--center", f"{CENTER - 4}:{CENTER + 4}:1").stdout
-    assert [line for line in said.splitlines() if line.startswith("*")][0].split()[1] == str(CENTER)
+    assert max(report["slices"], key=lambda row: row["positivity"])["value"] == report["axis"]["nearest"] == str(CENTER)
+    assert starred(qb("fbp", scan, "-o", tmp_path / "s", "--center", f"{CENTER - 4}:{CENTER + 4}:1").stdout) == [str(CENTER)]
     assert sorted(os.listdir(tmp_path / "s")) == [f"center_{c:05d}.tif" for c in range(46, 55)] + ["contact_sheet.png"]
+
+
+def test_the_axis_is_marked_where_slices_do_not_tell_it(tmp_path):
+    """A cone and a full turn: slices four and more columns off have fewer values below zero. An axis outside the sweep is named, no value marked."""
+    for verb, beam, middle in (("fdk", ["--geometry", "cone", "--sod", 300, "--sdd", 500], 63.5), ("fbp", ["--angles", "0:360"], 47.5)):
+        qb("simulate", "baggage", *beam, "--detector", f"{2 * middle + 1:.0f},16", "--views", 120, "--pixel-size", 1, "--photons", 1000,
+           "--center-offset", 2, "--seed", 3, "-o", "s.h5", cwd=tmp_path)
+        sweep = [verb, "s.h5", *(beam[2:] if verb == "fdk" else []), "-o", "s", "--slices", "8:9", "--center"]
+        assert starred(qb(*sweep, f"{middle - 4}:{middle + 6}:2", cwd=tmp_path).stdout) == [f"{middle + 2:g}"]
+        outside = qb(*sweep, f"{middle - 4}:{middle}:4", cwd=tmp_path).stdout
+        assert not starred(outside) and float(outside.split("finds column ")[1].split(",")[0]) == pytest.approx(middle + 2, abs=0.5)
 
 
 @pytest.mark.parametrize("more, zero", [([], 0), (["--hu", "0.02"], -1000)])

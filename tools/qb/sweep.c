@@ -297,30 +297,6 @@ static void add_table_warnings(const sweep *s, cJSON *report) {
         cJSON_AddItemToObject(row, "warnings", cJSON_Duplicate(cJSON_GetArrayItem(s->all, i++), true));
 }
 
-/* ---- the table ---- */
-
-/* For the axis of a parallel beam, the slice of FBP with the fewest negative values is probably the right one, and is
- * marked. Iterative methods have hardly any, and for cones and other options no number tells which value is best. */
-static void print_table(const cli *c, const sweep *s, const cJSON *report) {
-    const cJSON *row, *table = cJSON_GetObjectItem(report, "slices");
-    double best = strcmp(c->verb->name, "fbp") == 0 && strcmp(s->row->name, "center") == 0 ? 0 : INFINITY;
-    int wide = (int)strlen(s->values.name);
-    cJSON_ArrayForEach(row, table) {
-        best = fmax(best, number(row, "positivity"));
-        if ((int)strlen(text(row, "value")) > wide) wide = (int)strlen(text(row, "value"));
-    }
-    printf("%s: %zu slice%s%s\n", text(report, "output"), s->values.count, plural((double)s->values.count),
-           isfinite(best) ? "; * the fewest values below zero" : "");
-    printf("  %*s  %12s %12s %12s %12s\n", wide, s->values.name, "sharpness", "noise", "positivity", "mean");
-    cJSON_ArrayForEach(row, table) {
-        printf("%c %*s ", number(row, "positivity") == best ? '*' : ' ', wide, text(row, "value"));
-        static const char *const columns[] = {"sharpness", "noise", "positivity", "mean"};
-        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) printf(" %12.5g", number(row, columns[i]));
-        putchar('\n');
-    }
-    print_picture(cJSON_GetObjectItem(report, "contact_sheet"), stdout);
-}
-
 static qb_status finish(cli *c, sweep *s) {
     char *json;
     qb_status status = qb_tool_sweep_finish(s->slices, &json);
@@ -333,10 +309,11 @@ static qb_status finish(cli *c, sweep *s) {
         return QB_OK;
     }
     add_table_warnings(s, report);
+    if (c->options.run.json || !c->options.run.quiet) sweep_find_axis(c, s->scan, report);
     if (c->options.run.json)
         status = give_result(c, cJSON_Print(report));
     else if (!c->options.run.quiet)
-        print_table(c, s, report);
+        sweep_print_table(&s->values, report);
     cJSON_Delete(report);
     return status;
 }

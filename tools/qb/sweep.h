@@ -33,6 +33,10 @@ void sweep_values_clear(sweep_values *values);
 /* Does the text have the form A:B:STEP, with three numbers? */
 bool sweep_is_range(const char *text);
 
+/* sweep_table.c: if the option is "center", looks for the axis and adds it to the report. */
+void sweep_find_axis(cli *c, qb_scan *scan, cJSON *report);
+void sweep_print_table(const sweep_values *values, const cJSON *report);
+
 /* cmd_fbp.c: prints the name of a picture and its black and white values; prints nothing for NULL. */
 void print_picture(const cJSON *picture, FILE *out);
 

@@ -142,6 +142,16 @@ def test_padding(tmp_path, padding):
     assert np.array_equal(np.load(tmp_path / "v.npy").astype("f8"), np.where(lost, np.nan, values - 1024.0), equal_nan=True)
 
 
+def test_padding_of_each_slice(tmp_path):
+    values = np.arange(90).reshape(3, 5, 6)
+    for i, padding in enumerate([(7,), (), (65,)]):
+        (tmp_path / f"s{i}.dcm").write_bytes(slice_of(values[i], i, padding=padding))
+    said = qb("convert", tmp_path / "s%d.dcm", "-o", tmp_path / "v.npy").stderr + qb("info", tmp_path / "s%d.dcm").stderr
+    assert "numbers from 7 to 7 count as missing in 2 of 3 slices; 1 slices state other numbers" in said
+    lost = np.isin(values, (7, 65))
+    assert np.array_equal(np.load(tmp_path / "v.npy").astype("f8"), np.where(lost, np.nan, values - 1024.0), equal_nan=True)
+
+
 def test_slices_of_scanners(tmp_path):
     """Of 12 bits with other things above them, in an order that names do not tell, with a slope of each."""
     stored = np.random.default_rng(7).integers(0, 4096, (5, 6, 8))

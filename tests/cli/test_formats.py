@@ -138,12 +138,31 @@ def test_written_mrc(tmp_path):
         fails(2, "convert", "a.npy", "--volume", "-o", "b.mrc", cwd=tmp_path, says=[f"MRC has no {dtype}"])
 
 
-def gdal_tiff(path, image, missing):
+def tagged_tiff(path, image, tag, text):
     rows, columns = image.shape
-    data, text = image.tobytes(), missing.encode() + b"\0"
+    data, text = image.tobytes(), text.encode().ljust(5, b"\0") + b"\0"  # up to 4 bytes would lie in the directory
     tags = [(256, 3, 1, columns), (257, 3, 1, rows), (258, 3, 1, 8 * image.itemsize), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8), (277, 3, 1, 1), (278, 3, 1, rows),
-            (279, 4, 1, len(data)), (339, 3, 1, {"f": 3, "i": 2, "u": 1}[image.dtype.kind]), (42113, 2, len(text), 8 + len(data))]
-    path.write_bytes(b"II*\0" + struct.pack("<I", 8 + len(data) + len(text)) + data + text + struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + bytes(4))
+            (279, 4, 1, len(data)), (339, 3, 1, {"f": 3, "i": 2, "u": 1}[image.dtype.kind]), (tag, 2, len(text), 8 + len(data))]
+    path.write_bytes(b"II*\0" + struct.pack("<I", 8 + len(data) + len(text)) + data + text + struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in sorted(tags)) + bytes(4))
+
+
+def gdal_tiff(path, image, missing):
+    tagged_tiff(path, image, 42113, missing)
+
+
+def test_tiffs_of_another_meaning(tmp_path):
+    """A number for missing values, or ImageJ's calibration, that is another in one file of a stack."""
+    image = np.arange(1.0, 1201, dtype="f4").reshape(30, 40)
+    for i, missing in enumerate(["-9999", "-9999", "-32768"]):
+        gdal_tiff(tmp_path / f"a{i}.tif", image, missing)
+    fails(3, "info", "a%d.tif", says=["number of pixels without a value (NODATA) is -32768 in a2.tif and -9999 in a0.tif"], cwd=tmp_path)
+    gdal_tiff(tmp_path / "a2.tif", image, "none")
+    fails(3, "info", "a%d.tif", says=["is nan in a2.tif and -9999 in a0.tif"], cwd=tmp_path)
+    gdal_tiff(tmp_path / "a2.tif", image, "-9999.0")
+    assert "count as missing" in qb("info", "a%d.tif", cwd=tmp_path).stderr
+    for i in range(3):
+        tagged_tiff(tmp_path / f"b{i}.tif", image.astype("u2"), 270, f"ImageJ=1.53\ncf=0\nc0={-32768.0 if i < 2 else 0}\nc1=1.0\n")
+    fails(3, "info", "b%d.tif", says=["offset of ImageJ's calibration is 0 in b2.tif and -32768 in b0.tif"], cwd=tmp_path)
 
 
 def blank_fits(path, image, *cards):

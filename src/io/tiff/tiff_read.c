@@ -25,8 +25,8 @@ typedef struct tiff_source {
     size_t count, room;
     size_t empty;         /* files of 0 bytes, each of which stands for an image that was not written */
     bool packed;          /* at least one image is not contiguous */
-    double slope, offset; /* the numbers are slope * stored + offset; slope 0: as stored */
-    double missing;       /* stored number of pixels without a value; NAN: none */
+    qb__tiff_meaning meaning;
+    uint32_t stated; /* file that states it */
 } tiff_source;
 
 /* Read rows of an image that is contiguous in its file. */
@@ -162,8 +162,7 @@ static double missing_of(TIFF *handle) {
 
 /* Read the "key=value" lines after the word quickbeam in our own files; in files of other programs, only the sizes of
  * voxels. */
-static void read_description(TIFF *handle, tiff_source *tiff) {
-    qb__source *source = &tiff->base;
+static void read_description(TIFF *handle, qb__source *source, qb__tiff_meaning *meaning) {
     char *whole = NULL;
     if (!TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &whole) || !whole) return;
     const char *text = qb__tiff_ours(whole);
@@ -173,7 +172,7 @@ static void read_description(TIFF *handle, tiff_source *tiff) {
         TIFFGetField(handle, TIFFTAG_YRESOLUTION, &per_unit[1]);
         qb__tiff_voxel(whole, per_unit, source->voxel);
         if (source->voxel[2] > 0) qb__source_is_volume(source); /* slices have a distance, views have none */
-        if (!qb_dtype_is_float(source->dtype)) qb__tiff_calibration(whole, &tiff->slope, &tiff->offset);
+        if (!qb_dtype_is_float(source->dtype)) qb__tiff_calibration(whole, &meaning->slope, &meaning->offset);
         const unsigned long channels = qb__tiff_channels(whole);
         if (channels > 1)
             snprintf(source->trouble, sizeof source->trouble,
@@ -192,6 +191,24 @@ static void read_description(TIFF *handle, tiff_source *tiff) {
     if (voxel) qb__read_numbers(voxel + strlen("\nvoxel_mm="), ',', 3, source->voxel, NULL);
     if (offset) qb__read_numbers(offset + strlen("\noffset_mm="), ',', 3, source->offset, NULL);
     if (scale) qb__read_numbers(scale + strlen("\nscale="), ',', 2, source->scale, NULL);
+}
+
+/* Numbers of the first image of a file mean the same as those of the first file. */
+static qb_status agree_on_meaning(tiff_source *tiff, TIFF *handle, uint32_t file) {
+    const bool first = tiff->count == tiff->empty;
+    qb__source *scratch = &tiff->base, *own = NULL;
+    qb__tiff_meaning meaning = {.slope = 1, .missing = missing_of(handle)};
+    qb_status status = first ? QB_OK : qb__source_create(sizeof *own, "TIFF", tiff->files.text[file], &own);
+    if (status != QB_OK) return status;
+    if (own) own->dtype = tiff->base.dtype, scratch = own;
+    read_description(handle, scratch, &meaning);
+    memcpy(meaning.scale, scratch->scale, sizeof meaning.scale);
+    if (first)
+        tiff->meaning = meaning, tiff->stated = file;
+    else
+        status = qb__tiff_agree(&tiff->meaning, tiff->files.text[tiff->stated], &meaning, tiff->files.text[file]);
+    qb__source_close(own);
+    return status;
 }
 
 /* Add the images of an ImageJ stack beyond 4 GB: it has one directory and "images=N", and the other images follow the
@@ -252,7 +269,7 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
                 qb__fail(QB_BAD_INPUT, "%s: its ImageDescription is cut off, which may say what the numbers are", name);
             goto out;
         }
-        if (tiff->count == tiff->empty) read_description(handle, tiff), tiff->missing = missing_of(handle);
+        if (tiff->count == before) QB__TRY(agree_on_meaning(tiff, handle, file));
         if (shape.colour && !*tiff->base.trouble)
             snprintf(tiff->base.trouble, sizeof tiff->base.trouble,
                      "its images have several samples a pixel (colours): the first is taken" QB__CODE("colour-images"));
@@ -282,7 +299,6 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     tiff_source *tiff;
     qb_status status = qb__source_create(sizeof *tiff, "TIFF stack", path, &tiff);
     if (status != QB_OK) return status;
-    tiff->missing = NAN;
     tiff->base.read = read_tiff;
     tiff->base.release = release_tiff;
     QB__TRY(qb__source_files(&tiff->base, " .tif .tiff .btf ", &tiff->files));
@@ -297,8 +313,7 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     else if (tiff->files.count == 1)
         tiff->base.format = "multi-page TIFF";
     *source = &tiff->base;
-    const bool scaled = tiff->slope != 0;
-    return qb__source_values(source, scaled ? tiff->slope : 1, scaled ? tiff->offset : 0, tiff->missing);
+    return qb__source_values(source, tiff->meaning.slope, tiff->meaning.offset, tiff->meaning.missing);
 out:
     status = qb__tiff_judge(status, path);
     qb__source_close(&tiff->base);

@@ -59,6 +59,14 @@ const char *qb__tiff_ours(const char *text);
 void qb__tiff_voxel(const char *text, const float per_unit[2], double voxel[3]);
 /* ImageJ's calibration: value = slope * stored + offset. */
 void qb__tiff_calibration(const char *text, double *slope, double *offset);
+/* What the numbers of a file mean. */
+typedef struct qb__tiff_meaning {
+    double slope, offset; /* ImageJ's calibration: values are slope * stored + offset */
+    double missing;       /* stored number of pixels without a value; NAN: none */
+    double scale[2];      /* qb__source.scale */
+} qb__tiff_meaning;
+/* QB_UNSUPPORTED if two files of a stack state different meanings. */
+qb_status qb__tiff_agree(const qb__tiff_meaning *a, const char *name_a, const qb__tiff_meaning *b, const char *name_b);
 /* Number of channels of ImageJ's and OME's stacks with several images per position. */
 unsigned long qb__tiff_channels(const char *text);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/status.h"
 #include "io/geometry/unit_words.h"
 #include "io/tiff/tiff_read.h"
 
@@ -69,6 +70,27 @@ void qb__tiff_calibration(const char *text, double *slope, double *offset) {
     value_of(text, "\nc1=", word[1], sizeof word[1]);
     if (strcmp(function, "0") != 0 || !*word[0] || !*word[1]) return;
     *offset = qb__strtod(word[0], NULL), *slope = qb__strtod(word[1], NULL);
+}
+
+qb_status qb__tiff_agree(const qb__tiff_meaning *a, const char *name_a, const qb__tiff_meaning *b, const char *name_b) {
+    const struct {
+        const char *what;
+        double a, b;
+    } pairs[] = {
+        {"number of pixels without a value (NODATA)", a->missing, b->missing},
+        {"slope of ImageJ's calibration", a->slope, b->slope},
+        {"offset of ImageJ's calibration", a->offset, b->offset},
+        {"lower end of the range of its integers", a->scale[0], b->scale[0]},
+        {"upper end of the range of its integers", a->scale[1], b->scale[1]},
+    };
+    const bool unsaid = b->scale[0] == b->scale[1]; /* only our first file states its range */
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs - (unsaid ? 2 : 0); i++)
+        if (pairs[i].a != pairs[i].b && !(isnan(pairs[i].a) && isnan(pairs[i].b)))
+            return qb__fail(QB_UNSUPPORTED,
+                            "the %s is %.9g in %s and %.9g in %s: give the files of one meaning, or convert each and "
+                            "join the results",
+                            pairs[i].what, pairs[i].b, name_b, pairs[i].a, name_a);
+    return QB_OK;
 }
 
 static unsigned long count_of(const char *text, const char *key) {

@@ -238,6 +238,23 @@ static qb_status read_note(slices *all, cJSON **note) {
     return status;
 }
 
+static void tell_padding(slices *all) {
+    const slice *first = NULL;
+    size_t padded = 0, others = 0;
+    for (size_t i = 0; i < all->base.shape[0]; i++) {
+        const slice *s = &all->slices[i];
+        if (isnan(s->padding)) continue;
+        if (!first) first = s;
+        padded++;
+        others += s->padding != first->padding || s->limit != first->limit;
+    }
+    if (!padded) return;
+    char which[64] = "";
+    if (padded < all->base.shape[0]) snprintf(which, sizeof which, " in %zu of %zu slices", padded, all->base.shape[0]);
+    if (others) qb__source_tell(&all->base, "%zu slices state other numbers for these, which are applied to them", others);
+    qb__source_tell(&all->base, "numbers from %g to %g count as missing%s", first->padding, first->limit, which);
+}
+
 static qb_status read_heads(slices *all) {
     qb__source *base = &all->base;
     cJSON *note = NULL;
@@ -259,8 +276,7 @@ static qb_status read_heads(slices *all) {
     QB__TRY(read_note(all, &note));
     choose_type(all, note != NULL);
     if (note) qb__sidecar_take(note, base);
-    if (!isnan(all->slices[0].padding))
-        qb__source_tell(base, "numbers from %g to %g count as missing", all->slices[0].padding, all->slices[0].limit);
+    tell_padding(all);
     if (strcmp(base->units, "1/pixel") == 0) memset(base->voxel, 0, sizeof base->voxel);
 out:
     cJSON_Delete(note);

@@ -194,6 +194,11 @@ static const struct {
                    "show it. Each leaves a ring. --rings all takes most of it away; NaN leaves them out."},
     {"image-channels", "ImageJ or OME say that a stack has several channels, such as two energies. All images are read "
                        "as one scan. Save the channel that is meant."},
+    {"image-convention",
+     "The images state that 0 is white, or that their first row or column is not at the top left. The numbers are "
+     "taken "
+     "as they are stored. Where they are inverted, line integrals are negative: invert them; --flip and --rotate turn "
+     "them."},
     {"image-grid",
      "The file of --start, --prox or --reference states another voxel size or place than the volume to be "
      "made. Give both the same --size, --voxel and --slices."},

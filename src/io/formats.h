@@ -71,7 +71,11 @@ qb_status qb__vol_open(const char *path, const char *how, qb__source **source);
 qb_status qb__den_open(const char *path, const char *how, qb__source **source);
 qb_status qb__fits_open(const char *path, const char *how, qb__source **source);
 /* Opens FITS images that are compressed in tiles. QB_UNSUPPORTED in builds without cfitsio. */
-qb_status qb__fits_packed_open(const char *path, qb__source **source);
+/* Values of FITS are slope * stored + zero; `blank` is stored for pixels without a value; NAN: none. */
+typedef struct qb__fits_meaning {
+    double slope, zero, blank;
+} qb__fits_meaning;
+qb_status qb__fits_packed_open(const char *path, qb__source **source, qb__fits_meaning *meaning);
 qb_status qb__edf_open(const char *path, const char *how, qb__source **source);
 qb_status qb__png_open(const char *path, const char *how, qb__source **source);
 qb_status qb__jp2_open(const char *path, const char *how, qb__source **source);

@@ -165,6 +165,17 @@ def test_tiffs_of_another_meaning(tmp_path):
     fails(3, "info", "b%d.tif", says=["offset of ImageJ's calibration is 0 in b2.tif and -32768 in b0.tif"], cwd=tmp_path)
 
 
+def test_tiffs_by_another_convention(tmp_path):
+    """0 is white, or the first row is at the bottom: the numbers stay, and it is said."""
+    for tag, value, words in (262, 0, "states that 0 is white"), (274, 4, "states orientation 4"):
+        tagged_tiff(tmp_path / "a.tif", np.ones((3, 4), "u2"), 305, "camera")
+        raw = (tmp_path / "a.tif").read_bytes()
+        old = struct.pack("<HHII", 262, 3, 1, 1) if tag == 262 else struct.pack("<HHII", 277, 3, 1, 1)
+        (tmp_path / "a.tif").write_bytes(raw.replace(old, struct.pack("<HHII", tag, 3, 1, value)))
+        said = qb("info", tmp_path / "a.tif")
+        assert words in said.stdout + said.stderr and "[image-convention]" in said.stdout + said.stderr
+
+
 def blank_fits(path, image, *cards):
     head = ["SIMPLE  =                    T", "BITPIX  =                   16", "NAXIS   =                    2", f"NAXIS1  = {image.shape[1]:20}", f"NAXIS2  = {image.shape[0]:20}", *cards, "END"]
     path.write_bytes("".join(card.ljust(80) for card in head).ljust(2880).encode() + image.astype(">i2").tobytes().ljust(2880, b"\0"))

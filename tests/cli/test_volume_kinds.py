@@ -56,7 +56,7 @@ def fits(values, zero=0, extension=False):
     return first + block(start, f"BITPIX  = {bits:20}", *axes, f"BZERO   = {zero:20}") + data + bytes(-len(data) % 2880)
 
 
-def packed_fits(values, kind="GZIP_1"):
+def packed_fits(values, kind="GZIP_1", *more):
     """A table whose rows are the compressed rows of the images."""
     bits, code = 8 * values.itemsize, {1: "B", 2: "I", 4: "J"}[values.itemsize]
     rows = [gzip.compress(row.astype(row.dtype.newbyteorder(">")).tobytes()) for row in values.reshape(-1, values.shape[-1])]
@@ -64,12 +64,23 @@ def packed_fits(values, kind="GZIP_1"):
     table = b"".join(struct.pack(">ii", len(row), at) for row, at in zip(rows, places))
     cards = ["XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 8", f"NAXIS2  = {len(rows)}", f"PCOUNT  = {places[-1]}", "GCOUNT  = 1", "TFIELDS = 1",
              "TTYPE1  = 'COMPRESSED_DATA'", "TFORM1  = '1PB(999)'", "ZIMAGE  = T", f"ZBITPIX = {bits}", "ZNAXIS  = 3", *(f"ZNAXIS{i + 1} = {n}" for i, n in enumerate(values.shape[::-1])),
-             f"ZTILE1  = {values.shape[-1]}", "ZTILE2  = 1", "ZTILE3  = 1", f"ZCMPTYPE= '{kind}'"]
+             f"ZTILE1  = {values.shape[-1]}", "ZTILE2  = 1", "ZTILE3  = 1", f"ZCMPTYPE= '{kind}'", *more]
     def block(cards):
         text = "".join(card.ljust(80) for card in (*cards, "END"))
         return text.ljust(-(-len(text) // 2880) * 2880).encode()
     data = table + b"".join(rows)
     return block([f"SIMPLE  = {'T':>20}", f"BITPIX  = {8:20}", f"NAXIS   = {0:20}", "EXTEND  =                    T"]) + block(cards) + data + bytes(-len(data) % 2880)
+
+
+@pytest.mark.parametrize("cards", [[], ["BZERO   = 32768"], ["BSCALE  = 0.5", "BZERO   = 3"]], ids=["plain", "unsigned", "scaled"])
+def test_missing_values_of_packed_fits(tmp_path, cards):
+    stored = VALUES.astype("i2")
+    stored[1, 1, :2] = -32768
+    (tmp_path / "a.fits").write_bytes(packed_fits(stored, "GZIP_1", "BLANK   = -32768", *cards))
+    scale, zero = (0.5, 3) if len(cards) > 1 else (1, 32768 if cards else 0)
+    qb("convert", tmp_path / "a.fits", "--volume", "-o", tmp_path / "b.npy")
+    want = np.where(stored == -32768, np.nan, stored.astype("f4") * scale + zero)
+    assert np.array_equal(np.load(tmp_path / "b.npy"), want.astype("f4"), equal_nan=True)
 
 
 def edf(values, order="<", **more):

@@ -19,7 +19,8 @@ enum { BLOCK = 2880, CARD = 80, BLOCKS_MOST = 4096, AXES_MOST = 8, HEADERS_MOST 
 
 typedef struct header {
     int bits, axes;
-    double size[AXES_MOST], heap, slope, zero, blank; /* heap: numbers after those of the axes */
+    double size[AXES_MOST], heap; /* heap: numbers after those of the axes */
+    qb__fits_meaning meaning;
     bool image, packed, ended;
 } header;
 
@@ -45,9 +46,9 @@ static void set_card(header *h, const char *card) {
     if (strcmp(key, "BITPIX") == 0) h->bits = (int)number;
     if (strcmp(key, "NAXIS") == 0) h->axes = number >= 0 && number <= AXES_MOST ? (int)number : -1;
     if (strcmp(key, "PCOUNT") == 0) h->heap = number;
-    if (strcmp(key, "BSCALE") == 0) h->slope = number;
-    if (strcmp(key, "BZERO") == 0) h->zero = number;
-    if (strcmp(key, "BLANK") == 0 && end > value) h->blank = number; /* a card may have no value */
+    if (strcmp(key, "BSCALE") == 0) h->meaning.slope = number;
+    if (strcmp(key, "BZERO") == 0) h->meaning.zero = number;
+    if (strcmp(key, "BLANK") == 0 && end > value) h->meaning.blank = number; /* a card may have no value */
     if (strncmp(key, "NAXIS", 5) == 0 && key[5] >= '1' && key[5] <= '0' + AXES_MOST && !key[6])
         h->size[key[5] - '1'] = number;
 }
@@ -55,7 +56,7 @@ static void set_card(header *h, const char *card) {
 /* *at: position after the header. */
 static qb_status read_header(int fd, const char *path, uint64_t *at, header *h) {
     char block[BLOCK];
-    *h = (header){.slope = 1, .blank = NAN};
+    *h = (header){.meaning = {.slope = 1, .blank = NAN}};
     for (int n = 0; n < BLOCKS_MOST && !h->ended; n++, *at += BLOCK) {
         const qb_status status = qb__pread_all(fd, path, block, BLOCK, *at);
         if (status != QB_OK) return status;
@@ -121,12 +122,15 @@ qb_status qb__fits_open(const char *path, const char *how, qb__source **source) 
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
     qb_status status = find(fd, path, &h, &plain, &packed);
     close(fd);
-    if (status == QB_OK && packed) return qb__fits_packed_open(path, source);
+    if (status == QB_OK && packed) status = qb__fits_packed_open(path, source, &h.meaning);
     if (status != QB_OK) return status;
+    if (packed) return qb__source_values(source, h.meaning.slope, h.meaning.zero, h.meaning.blank);
     while (known < sizeof types / sizeof *types && types[known].bits != h.bits) known++;
     if (known == sizeof types / sizeof *types)
         return qb__fail(QB_UNSUPPORTED, "%s: BITPIX %d is none of 8 16 32 -32 -64", path, h.bits);
     plain.dtype = types[known].dtype;
     status = qb__plain_open(path, &plain, source);
-    return status == QB_OK ? qb__source_values(source, h.slope, h.zero, h.bits > 0 ? h.blank : NAN) : status;
+    return status == QB_OK
+               ? qb__source_values(source, h.meaning.slope, h.meaning.zero, h.bits > 0 ? h.meaning.blank : NAN)
+               : status;
 }

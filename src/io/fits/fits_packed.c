@@ -2,11 +2,12 @@
 /* FITS images that are compressed in tiles (Rice, gzip, PLIO, H-compress), read with cfitsio. There is one file handle,
  * so only one thread reads at a time. cfitsio writes outside of its memory on some malformed tiles, so where a program
  * is set for it (guard.h), a process of its own tries the file and unpacks the images. */
+#include <math.h>
+
 #include "base/status.h"
 #include "io/formats.h"
 #ifdef QB_HAVE_CFITSIO
 #include <fitsio.h>
-#include <math.h>
 #include <pthread.h>
 #include <string.h>
 #ifdef QB_HAVE_ZLIB
@@ -14,27 +15,25 @@
 #endif
 
 #include "base/memory.h"
-#ifdef QB_HAVE_HDF5
 #include "io/guard/guard_reader.h"
-#include "io/hdf5/hdf5.h"
-#endif
 
 typedef struct fits {
     qb__source base;
     fitsfile *file;
     int axes, type; /* cfitsio's code of the number type in memory */
     pthread_mutex_t lock;
-#ifdef QB_HAVE_HDF5
+    qb__fits_meaning meaning;
     qb__guard_reader *reader; /* NULL: images are unpacked in this process */
-#endif
 } fits;
 
 static const struct {
     int image, memory;
     qb_dtype dtype;
-} types[] = {{BYTE_IMG, TBYTE, QB_U8},      {SBYTE_IMG, TSBYTE, QB_I8},   {SHORT_IMG, TSHORT, QB_I16},
-             {USHORT_IMG, TUSHORT, QB_U16}, {LONG_IMG, TINT, QB_I32},     {ULONG_IMG, TUINT, QB_U32},
-             {FLOAT_IMG, TFLOAT, QB_F32},   {DOUBLE_IMG, TDOUBLE, QB_F64}};
+} types[] = {{BYTE_IMG, TBYTE, QB_U8},
+             {SHORT_IMG, TSHORT, QB_I16},
+             {LONG_IMG, TINT, QB_I32},
+             {FLOAT_IMG, TFLOAT, QB_F32},
+             {DOUBLE_IMG, TDOUBLE, QB_F64}};
 
 static qb_status failed(const char *path, const char *what, int said) {
     char text[FLEN_STATUS] = "";
@@ -64,7 +63,6 @@ static qb_status unpack(fits *f, const qb__region *region, void *out) {
     return status;
 }
 
-#ifdef QB_HAVE_HDF5
 /* Checks the file in a process of its own, whose crash is only an error here. */
 static qb_status try_apart(fits *f) {
     qb_status status = qb__guard_prove(f->base.path, QB__GUARD_PACKED_FITS);
@@ -83,23 +81,11 @@ static qb_status read_fits(qb__source *source, const qb__region *region, void *o
     }
     return status;
 }
-#else
-static qb_status try_apart(fits *f) {
-    (void)f;
-    return QB_OK;
-}
-
-static qb_status read_fits(qb__source *source, const qb__region *region, void *out) {
-    return unpack((fits *)source, region, out);
-}
-#endif
 
 static void release_fits(qb__source *source) {
     fits *f = (fits *)source;
     int said = 0;
-#ifdef QB_HAVE_HDF5
     qb__guard_reader_close(f->reader);
-#endif
     if (f->file) fits_close_file(f->file, &said);
     fits_clear_errmsg();
     pthread_mutex_destroy(&f->lock);
@@ -159,6 +145,20 @@ static qb_status check_streams(fits *f, const char *name, uint64_t stored) {
     return status;
 }
 
+/* Integers are read as they are stored; cfitsio applies the scale of floating-point numbers. */
+static void find_meaning(fits *f) {
+    static const char *const keys[] = {"BSCALE", "BZERO", "BLANK"};
+    double *const values[] = {&f->meaning.slope, &f->meaning.zero, &f->meaning.blank};
+    f->meaning = (qb__fits_meaning){.slope = 1, .blank = NAN};
+    for (int i = 0, said = 0; i < 3 && !qb_dtype_is_float(f->base.dtype); i++, said = 0) {
+        double value;
+        if (!fits_read_key(f->file, TDOUBLE, keys[i], &value, NULL, &said)) *values[i] = value;
+    }
+    int said = 0;
+    if (!qb_dtype_is_float(f->base.dtype)) fits_set_bscale(f->file, 1, 0, &said);
+    fits_clear_errmsg();
+}
+
 /* Find the first image with two or three axes. */
 static qb_status find_image(fits *f, uint64_t stored) {
     enum { RATIO = 16384 };
@@ -175,8 +175,6 @@ static qb_status find_image(fits *f, uint64_t stored) {
     }
     if (said) return failed(path, "reading its headers", said);
     if (!f->axes) return qb__fail(QB_UNSUPPORTED, "%s holds no images of two or three axes", path);
-    fits_get_img_equivtype(f->file, &type, &said);
-    if (said) return failed(path, "reading its header", said);
     size_t known = 0;
     while (known < sizeof types / sizeof *types && types[known].image != type) known++;
     if (known == sizeof types / sizeof *types)
@@ -189,6 +187,7 @@ static qb_status find_image(fits *f, uint64_t stored) {
         !qb__mul(bytes, qb_dtype_size(f->base.dtype), 1, &bytes) || bytes / RATIO > stored)
         return qb__fail(QB_BAD_INPUT, "%s: %ld x %ld x %ld numbers cannot be packed into its %llu bytes", path, size[2],
                         size[1], size[0], (unsigned long long)stored);
+    find_meaning(f);
     if (fits_read_key(f->file, TLONG, "ZTILE2", &tile, NULL, &said) == 0 && tile > 0 && tile <= size[1])
         f->base.chunk[1] = (size_t)tile;
     said = 0;
@@ -199,7 +198,7 @@ static qb_status find_image(fits *f, uint64_t stored) {
     return status == QB_OK ? check_streams(f, "GZIP_COMPRESSED_DATA", stored) : status;
 }
 
-qb_status qb__fits_packed_open(const char *path, qb__source **source) {
+qb_status qb__fits_packed_open(const char *path, qb__source **source, qb__fits_meaning *meaning) {
     fits *f;
     int said = 0;
     uint64_t stored;
@@ -214,13 +213,14 @@ qb_status qb__fits_packed_open(const char *path, qb__source **source) {
     if (status == QB_OK) fits_open_diskfile(&f->file, path, READONLY, &said);
     if (status == QB_OK) status = said ? failed(path, "opening it", said) : find_image(f, stored);
     if (status == QB_OK)
-        *source = &f->base;
+        *source = &f->base, *meaning = f->meaning;
     else
         qb__source_close(&f->base);
     return status;
 }
 #else
-qb_status qb__fits_packed_open(const char *path, qb__source **source) {
+qb_status qb__fits_packed_open(const char *path, qb__source **source, qb__fits_meaning *meaning) {
+    (void)meaning;
     *source = NULL;
     return qb__fail(QB_UNSUPPORTED,
                     "%s: its images are compressed: install libcfitsio-dev and build again, or unpack it by funpack",

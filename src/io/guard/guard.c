@@ -5,7 +5,9 @@
  * anew, not a fork: the caller may have threads, whose locks would stay locked in the copy. */
 #include "io/guard/guard.h"
 
-#ifdef QB_HAVE_HDF5
+#include "io/guard/guard_reader.h"
+
+#ifdef QB__GUARD
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,7 +21,6 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "io/guard/guard_reader.h"
 #include "io/hdf5/hdf5_broken.h"
 
 /* The result of a trial, valid as long as the file does not change. */

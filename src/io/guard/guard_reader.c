@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The side that asks: see guard_reader.h. The other side is guard_serve.c. */
-#ifdef QB_HAVE_HDF5
 #include "io/guard/guard_reader.h"
+
+#ifdef QB__GUARD
 
 #include <errno.h>
 #include <poll.h>
@@ -162,5 +163,5 @@ qb_status qb__guard_reader_chunk(qb__guard_reader *reader, const uint64_t at[3],
     return QB_OK;
 }
 #else
-typedef int qb__no_hdf5;
+typedef int qb__no_guard;
 #endif

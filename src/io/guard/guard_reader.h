@@ -6,6 +6,10 @@
 
 #include "io/plain/source.h"
 
+#if defined QB_HAVE_HDF5 || defined QB_HAVE_CFITSIO
+#define QB__GUARD 1 /* there is a library to guard against */
+#endif
+
 /* If a program is set for it (qb_tool_guard), the HDF5 library and cfitsio read no image in this process: another
  * process does, and its crash is only an error. Several threads may use one reader; it answers one at a time. */
 typedef struct qb__guard_reader qb__guard_reader;

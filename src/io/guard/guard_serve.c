@@ -2,7 +2,9 @@
 /* The process in which the library of a format reads images for another process: see guard_reader.h. It may crash here. */
 #include "io/guard/guard.h"
 
-#ifdef QB_HAVE_HDF5
+#include "io/guard/guard_reader.h"
+
+#ifdef QB__GUARD
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -12,9 +14,10 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/formats.h"
-#include "io/guard/guard_reader.h"
+#ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
+#endif
 #include "quickbeam/io.h"
 
 enum { IN, OUT, SECONDS = 20, WORDS_MOST = 2000 };
@@ -82,6 +85,7 @@ static bool give_images(qb__source *source, const qb__guard_question *asked) {
     return good;
 }
 
+#ifdef QB_HAVE_HDF5
 /* The chunk as stored. (H5Dget_chunk_info_by_coord would give its position, but in 1.10 it searches all chunks for
  * each.) */
 static bool give_chunk(hid_t set, int rank, const qb__guard_question *asked) {
@@ -123,6 +127,27 @@ static qb_status open_set(const char *path, const char *dataset, qb__source **so
     return status;
 }
 
+static void close_set(hid_t set) {
+    qb__h5_enter();
+    if (set >= 0) H5Dclose(set);
+    qb__h5_leave();
+}
+#else
+typedef int64_t hid_t;
+
+static bool give_chunk(hid_t set, int rank, const qb__guard_question *asked) {
+    (void)set, (void)rank, (void)asked;
+    return false;
+}
+
+static qb_status open_set(const char *path, const char *dataset, qb__source **source, hid_t *set, int *rank) {
+    (void)dataset, (void)source, (void)set, (void)rank;
+    return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read HDF5", path);
+}
+
+static void close_set(hid_t set) { (void)set; }
+#endif
+
 static bool serve(qb_status opened, qb__source *source, hid_t set, int rank, const qb__guard_question *asked) {
     if (opened != QB_OK) return refuse(opened);
     limit(RLIMIT_CPU, seconds_used() + SECONDS);
@@ -136,21 +161,22 @@ qb_status qb_tool_guard_serve(const char *path, const char *dataset) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         signal(numbers[i], SIG_IGN); /* the asking process decides */
     qb__source *source = NULL;
-    hid_t set = H5I_INVALID_HID;
+    hid_t set = -1;
     int rank = 3;
     struct rlimit memory;
     qb_external_allow(true); /* the asking process has checked */
+#ifdef QB_HAVE_HDF5
     qb__h5_mapped_is_known = true;
+#endif
+    qb__fits_meaning meaning;
     const bool fits = strcmp(dataset, QB__GUARD_PACKED_FITS) == 0;
     const qb_status status =
-        fits ? qb__source_open(path, NULL, &source) : open_set(path, dataset, &source, &set, &rank);
+        fits ? qb__fits_packed_open(path, &source, &meaning) : open_set(path, dataset, &source, &set, &rank);
     /* Chunks may be large. */
     if (source && getrlimit(RLIMIT_AS, &memory) == 0) limit(RLIMIT_AS, memory.rlim_cur + 4 * source->cache);
     for (qb__guard_question asked; take(&asked, sizeof asked);)
         if (!serve(status, source, set, rank, &asked)) break;
-    qb__h5_enter();
-    if (set >= 0) H5Dclose(set);
-    qb__h5_leave();
+    close_set(set);
     qb__source_close(source);
     return QB_OK;
 }

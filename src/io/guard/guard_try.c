@@ -8,11 +8,12 @@
 #include "base/status.h"
 #include "quickbeam/io.h"
 
-#ifdef QB_HAVE_HDF5
 #include "io/formats.h"
 #include "io/guard/guard_reader.h"
+#ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
+#endif
 
 /* The first and the last image, one row of each, unless that unpacks a large chunk. */
 static void read_little(const qb__frames *frames) {
@@ -35,9 +36,8 @@ static qb_status try_fits(const char *path) {
     return QB_OK;
 }
 
-qb_status qb_tool_guard_try(const char *path, const char *dataset) {
-    QB__NEED(path);
-    if (dataset && strcmp(dataset, QB__GUARD_PACKED_FITS) == 0) return try_fits(path);
+#ifdef QB_HAVE_HDF5
+static qb_status try_hdf5(const char *path, const char *dataset) {
     const qb_scan_options options = {.dataset = (char *)dataset};
     qb__scan_parts parts = {0};
     qb__source *source = NULL;
@@ -62,9 +62,13 @@ qb_status qb_tool_guard_try(const char *path, const char *dataset) {
     return more == QB_NO_MEMORY ? more : status;
 }
 #else
-qb_status qb_tool_guard_try(const char *path, const char *dataset) {
-    QB__NEED(path);
+static qb_status try_hdf5(const char *path, const char *dataset) {
     (void)dataset;
     return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read HDF5", path);
 }
 #endif
+
+qb_status qb_tool_guard_try(const char *path, const char *dataset) {
+    QB__NEED(path);
+    return dataset && strcmp(dataset, QB__GUARD_PACKED_FITS) == 0 ? try_fits(path) : try_hdf5(path, dataset);
+}

@@ -3,6 +3,7 @@
 #define QB_IO_HDF5_BROKEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef QB_HAVE_HDF5
 #include <hdf5.h>
@@ -15,6 +16,9 @@ void qb__h5_tell_broken(void);
 void qb__h5_note_broken(const char *list, size_t bytes);
 /* Forget a file that will be tried again. */
 void qb__h5_forget_broken(const char *path);
+#else
+static inline void qb__h5_note_broken(const char *list, size_t bytes) { (void)list, (void)bytes; }
+static inline void qb__h5_forget_broken(const char *path) { (void)path; }
 #endif
 
 #endif

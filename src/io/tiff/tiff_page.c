@@ -133,6 +133,9 @@ static qb_status check_kind(TIFF *tiff, const char *path, qb__tiff_shape *shape)
         return qb__fail(QB_UNSUPPORTED,
                         "%s is a colour image (%u samples a pixel): save it as grey values of 16 bits or as floats",
                         path, samples);
+    uint16_t turned = ORIENTATION_TOPLEFT;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &turned);
+    shape->turned = turned == ORIENTATION_TOPLEFT ? 0 : turned, shape->white = colours == PHOTOMETRIC_MINISWHITE;
     shape->bits = bits, shape->colour = samples > 1;
     shape->samples = planes == PLANARCONFIG_SEPARATE ? 1 : samples;
     if (bits > 8 && bits < 16 && format == SAMPLEFORMAT_UINT && !TIFFIsTiled(tiff)) bits = 16;

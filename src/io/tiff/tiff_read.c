@@ -23,8 +23,8 @@ typedef struct tiff_source {
     qb__notes files;
     qb__tiff_image *images;
     size_t count, room;
-    size_t empty;         /* files of 0 bytes, each of which stands for an image that was not written */
-    bool packed;          /* at least one image is not contiguous */
+    size_t empty; /* files of 0 bytes, each of which stands for an image that was not written */
+    bool packed;  /* at least one image is not contiguous */
     qb__tiff_meaning meaning;
     uint32_t stated; /* file that states it */
 } tiff_source;
@@ -246,6 +246,21 @@ static qb_status mark_empty(tiff_source *tiff) {
     return status;
 }
 
+static void tell_convention(qb__source *base, const qb__tiff_shape *shape, const char *name) {
+    const char *file = qb__last_part(name);
+    if (*base->trouble) return;
+    if (shape->white)
+        snprintf(base->trouble, sizeof base->trouble,
+                 "%.60s states that 0 is white: taken as stored; invert it if more beam is less" QB__CODE(
+                     "image-convention"),
+                 file);
+    else if (shape->turned)
+        snprintf(
+            base->trouble, sizeof base->trouble,
+            "%.40s states orientation %u, not 1, which is not applied: --flip, --rotate" QB__CODE("image-convention"),
+            file, shape->turned);
+}
+
 /* Add every full-size image of one file; thumbnails are skipped. */
 static qb_status add_file(tiff_source *tiff, uint32_t file) {
     const char *name = tiff->files.text[file];
@@ -273,6 +288,7 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
         if (shape.colour && !*tiff->base.trouble)
             snprintf(tiff->base.trouble, sizeof tiff->base.trouble,
                      "its images have several samples a pixel (colours): the first is taken" QB__CODE("colour-images"));
+        tell_convention(&tiff->base, &shape, name);
         QB__TRY(add_image(tiff, &image));
         if (tiff->count - before > bytes / 8) { /* a directory takes more than 8 bytes */
             status = qb__fail(QB_BAD_INPUT, "%s is damaged: its directories form a loop", name);

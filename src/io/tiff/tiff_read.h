@@ -32,6 +32,8 @@ typedef struct qb__tiff_shape {
     size_t piece;     /* rows of a compressed strip or tile; 1 if uncompressed */
     unsigned bits;    /* bits of a stored sample: 9 to 15 are packed, most significant bit first, and become uint16 */
     unsigned samples; /* samples per pixel, interleaved: the first of several is read */
+    unsigned turned;  /* Orientation, if it is not the usual one; 0 */
+    bool white;       /* 0 is said to be white */
     bool colour;      /* several samples, interleaved or in planes */
 } qb__tiff_shape;
 

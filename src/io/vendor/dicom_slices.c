@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/formats.h"
 #include "io/vendor/dicom.h"
 
@@ -105,6 +106,10 @@ static qb_status read_slice(const char *path, size_t file, slice *s, qb__source 
         qb__dicom_text(&d, 0x00080060, modality, sizeof modality);
         const bool hounsfield = stated ? strcmp(kind, "HU") == 0 : strcmp(modality, "CT") == 0;
         snprintf(about->quantity, sizeof about->quantity, hounsfield ? "Hounsfield" : "volume");
+        qb__dicom_text(&d, 0x00280004, kind, sizeof kind);
+        if (strcmp(kind, "MONOCHROME1") == 0)
+            snprintf(about->trouble, sizeof about->trouble,
+                     "the slices state that 0 is white (MONOCHROME1): taken as stored" QB__CODE("image-convention"));
         snprintf(about->units, sizeof about->units, hounsfield ? "HU" : "");
     }
 out:
@@ -251,7 +256,8 @@ static void tell_padding(slices *all) {
     if (!padded) return;
     char which[64] = "";
     if (padded < all->base.shape[0]) snprintf(which, sizeof which, " in %zu of %zu slices", padded, all->base.shape[0]);
-    if (others) qb__source_tell(&all->base, "%zu slices state other numbers for these, which are applied to them", others);
+    if (others)
+        qb__source_tell(&all->base, "%zu slices state other numbers for these, which are applied to them", others);
     qb__source_tell(&all->base, "numbers from %g to %g count as missing%s", first->padding, first->limit, which);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_ARRAY_H
-#define QB_BASE_ARRAY_H
+#pragma once
 
 #include "quickbeam/array.h"
 
@@ -11,5 +10,3 @@ qb_status qb__array_check(const qb_array *array, const char *what);
 double qb__dtype_most(qb_dtype dtype);
 /* The same, rounded to float in the way that counts are. */
 float qb__dtype_top(qb_dtype dtype);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_CALLER_H
-#define QB_BASE_CALLER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ qb_status qb__result_check(const void *result, size_t first, const char *what);
 /* Copy a struct of `size` bytes, as this library knows it, into the caller's struct. Only the fields that the caller
  * knows are copied; fields that only the caller knows become 0; struct_size stays. */
 void qb__result_give(const void *found, size_t size, size_t first, void *result);
-
-#endif

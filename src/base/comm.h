@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_COMM_H
-#define QB_BASE_COMM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -116,5 +115,3 @@ qb_status qb__comm_arrange(qb__comm *comm, qb_status mine, int rows, int columns
 typedef qb_status (*qb__comm_take)(void *context, int from, const void *data, size_t bytes);
 qb_status qb__comm_collect(qb__comm *comm, qb_status mine, const void *data, size_t bytes, qb__comm_take take,
                            void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_CONVERT_H
-#define QB_BASE_CONVERT_H
+#pragma once
 
 #include "quickbeam/array.h"
 
@@ -15,5 +14,3 @@ typedef struct qb__conversion {
 
 /* low .. high becomes the whole range of an integer type; other types ignore it. */
 qb__conversion qb__conversion_of(qb_dtype dtype, double low, double high);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_FORK_H
-#define QB_BASE_FORK_H
+#pragma once
 
 #include "quickbeam/status.h"
 
@@ -21,5 +20,3 @@ qb_status qb__call_refused(void);
 /* Number of forks among this process's ancestors since the library was first used. Threads of older objects do not
  * exist in this process. */
 unsigned qb__forks(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_HALF_H
-#define QB_BASE_HALF_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
  * infinity. */
 void qb__half_to_float(const void *halves, size_t count, float *out);
 void qb__float_to_half(const float *values, size_t count, void *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_HASH_H
-#define QB_BASE_HASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ qb_status qb__hash_for_resume(void);
 uint64_t qb__hash(const void *data, size_t bytes, uint64_t seed); /* 0 if xxhash is not built in */
 /* Hash of a whole file, read from the beginning. */
 qb_status qb__hash_file(const char *path, uint64_t *hash);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_INPUTS_H
-#define QB_BASE_INPUTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ char *qb__absolute(const char *path);
 qb_status qb__inputs_protect(const qb__inputs *inputs, const char *path);
 /* Calls qb__inputs_protect for each of env->writes; env may be NULL. */
 qb_status qb__inputs_protect_all(const qb__inputs *inputs, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_JSON_H
-#define QB_BASE_JSON_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ void qb__json_forget(void); /* forget failures of a text that was given up */
 #define cJSON_AddItemToObject(to, name, item) qb__json_added(cJSON_AddItemToObject(to, name, item))
 #define cJSON_AddItemToArray(to, item) qb__json_added(cJSON_AddItemToArray(to, item))
 #define cJSON_Print(json) qb__json_print(json)
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_LOG_H
-#define QB_BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ qb_status qb__check_callback(void);
 bool qb__cancelled(const qb_env *env);
 /* QB_CANCELLED with its detail if the caller has asked to stop, else QB_OK. */
 qb_status qb__check_cancel(const qb_env *env);
-
-#endif

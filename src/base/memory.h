@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_MEMORY_H
-#define QB_BASE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ size_t qb__memory_cap(const qb_env *env);
  * 2 % between runs: so it is enough for the next run. */
 qb_status qb__fail_ram(const qb_env *env, double cap, double need, const char *what, ...)
     __attribute__((format(printf, 4, 5)));
-
-#endif

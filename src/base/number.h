@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_NUMBER_H
-#define QB_BASE_NUMBER_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ int qb__read_numbers(const char *text, char between, int most, double *out, cons
  * write it. A unit may follow, but no other length than mm. False, and *value stays, if it is not one finite number:
  * 1,234.5, 3;4 or 1e. */
 bool qb__setting_number(const char *text, double *value);
-
-#endif

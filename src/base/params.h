@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_PARAMS_H
-#define QB_BASE_PARAMS_H
+#pragma once
 
 #include "quickbeam/param.h"
 
@@ -8,5 +7,3 @@
  * and do not keep them. Texts in `to` belong to the caller or the table: never clear it. Fields that are not in the
  * table are copied too. After a failure `to` is all 0. */
 qb_status qb__params_view(const qb_param *table, const void *from, void *to);
-
-#endif

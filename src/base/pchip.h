@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_PCHIP_H
-#define QB_BASE_PCHIP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
 double qb__pchip(const double *x, const double *y, size_t count, double at);
 /* Slope at point i; at a step that of the curve which begins there. */
 double qb__pchip_slope(const double *x, const double *y, size_t count, size_t i);
-
-#endif

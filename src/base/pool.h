@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_POOL_H
-#define QB_BASE_POOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ void qb__pool_submit(qb__pool *pool, qb__batch *batch);
 void qb__pool_for(qb__pool *pool, size_t count, void (*run)(void *context, size_t task, int worker), void *context);
 /* Processor time of all tasks of qb__pool_for so far, for stages of a pipeline that let others compute. */
 double qb__pool_for_seconds(const qb__pool *pool);
-
-#endif

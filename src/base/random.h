@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_RANDOM_H
-#define QB_BASE_RANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ static inline void qb__noise(float *values, size_t count, uint64_t seed) {
     for (size_t i = 0; i < count; i++)
         values[i] = (float)((double)(qb__mix64((seed + i + 1) * 0x9e3779b97f4a7c15u) >> 11) * 0x1p-52 - 1.0);
 }
-
-#endif

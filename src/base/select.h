@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_SELECT_H
-#define QB_BASE_SELECT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@ float qb__float_at(float *values, size_t count, size_t at);
 
 /* Median of `count` >= 1 values; the mean of the two middle ones for an even count. Changes the order of the values. */
 double qb__float_median(float *values, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_SHARE_H
-#define QB_BASE_SHARE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ enum { QB__SHARE_MOST = 16, QB__SHARE_THREADS_MOST = 64 /* upper limit of the th
 
 /* Processor time in seconds of threads that have helped the calling thread so far. */
 double qb__share_seconds(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_SORT_H
-#define QB_BASE_SORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ double qb__median(double *values, size_t count);
 double qb__middle(double *values, size_t count);
 /* The value that would be at place `at` if all were sorted: none before it is larger, none after it is smaller. */
 double qb__sorted_at(double *values, size_t count, size_t at);
-
-#endif

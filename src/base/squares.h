@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_SQUARES_H
-#define QB_BASE_SQUARES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ static inline double qb__squares_between(const float *a, const float *b, size_t 
     for (; k < count; k++) rest += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
     return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_STATUS_H
-#define QB_BASE_STATUS_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ void qb__say(char *text, size_t size, const char *format, va_list args);
         status = (call);                                                                                               \
         if (status != QB_OK) goto out;                                                                                 \
     } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_TRUST_H
-#define QB_BASE_TRUST_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -8,5 +7,3 @@
  * number. They are used only if no other user could have written them. Returns why a file is not trusted, with the
  * remedy; NULL = trusted. */
 const char *qb__distrust(const struct stat *about);
-
-#endif

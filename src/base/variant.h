@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BASE_VARIANT_H
-#define QB_BASE_VARIANT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ void qb__parameter_combination(const qb__variant *variant, size_t n, int *values
 bool qb__parameters_legal(const qb__variant *variant, const int *values);
 /* {"PIXELS": 16, ...} */
 cJSON *qb__parameters_json(const qb__variant *variant, const int *values);
-
-#endif

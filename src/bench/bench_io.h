@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_BENCH_IO_H
-#define QB_BENCH_BENCH_IO_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ qb_status qb__bench_storage(const qb__bench_folder *folder, size_t bytes, const 
 
 /* Measure the storage of `folder` in about `seconds`, for the tuning file. */
 qb_status qb__storage_measure(const char *folder, size_t bytes, double seconds, const qb_env *env);
-
-#endif

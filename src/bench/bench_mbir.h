@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_BENCH_MBIR_H
-#define QB_BENCH_BENCH_MBIR_H
+#pragma once
 
 #include "base/pool.h"
 #include "bench/bench_parts.h"
@@ -48,5 +47,3 @@ qb_status qb__mbir_bench_project(qb__mbir_bench *b, size_t slices);
 /* Descend to b->golden, or timed until the slices are close to it: together for one phantom, each for several. */
 qb_status qb__mbir_bench_descend(qb__mbir_bench *b, bool golden, const qb_env *env);
 void qb__mbir_bench_add_device(const qb__mbir_bench *b, cJSON *result);
-
-#endif

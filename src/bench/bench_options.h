@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_BENCH_OPTIONS_H
-#define QB_BENCH_BENCH_OPTIONS_H
+#pragma once
 
 #include "quickbeam/env.h"
 #include "quickbeam/geometry.h"
@@ -28,5 +27,3 @@ QB_API extern const qb_param qb_tool_bench_params[];
  * (quickbeam/ranks.h) and is then collective: rank 0 has the result. */
 QB_API qb_status qb_tool_bench(const char *what, const char *file, const qb_tool_bench_options *options,
                                const qb_env *env, char **json);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_BENCH_PACKED_H
-#define QB_BENCH_BENCH_PACKED_H
+#pragma once
 
 #include "base/json.h"
 #include "quickbeam/array.h"
@@ -8,5 +7,3 @@
 /* For each container and codec, or for `only` ("h5_zstd"), writes and reads compressed files in `folder`, and runs the
  * codec alone, on all threads. Volumes smaller than a chunk are skipped. Changes the values. */
 qb_status qb__bench_packed(const char *folder, const char *only, qb_array *volume, cJSON *result);
-
-#endif

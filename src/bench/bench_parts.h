@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_BENCH_PARTS_H
-#define QB_BENCH_BENCH_PARTS_H
+#pragma once
 
 #include "base/json.h"
 #include "bench/bench_options.h"
@@ -53,5 +52,3 @@ double qb__bench_number(const cJSON *object, const char *name); /* 0 if it is mi
 double qb__bench_bound(const cJSON *report);
 /* Add qb__bench_bound and its parts to the result: stage_seconds_alone, cpu_seconds, bound_seconds. */
 void qb__bench_add_stages(const cJSON *report, cJSON *result);
-
-#endif

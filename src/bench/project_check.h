@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_PROJECT_CHECK_H
-#define QB_BENCH_PROJECT_CHECK_H
+#pragma once
 
 #include "bench/trial/trial.h"
 #include "quickbeam/geometry.h"
@@ -12,5 +11,3 @@ qb_status qb__project_circle(const qb__trial_sizes *sizes, qb_geometry *geometry
  * double precision. */
 double qb__project_error(const qb_geometry *geometry, const qb_grid *grid, const float *volume, const float *lines);
 double qb__project_dot(const float *a, const float *b, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_RABBITCT_CHECK_H
-#define QB_BENCH_RABBITCT_CHECK_H
+#pragma once
 
 #include "io/plain/rabbitct.h"
 #include "quickbeam/param.h"
@@ -36,5 +35,3 @@ typedef struct qb__rabbitct_quality {
 /* Compare with the reference, or with the samples if it is NULL. */
 qb__rabbitct_quality qb__rabbitct_measure(const qb__rabbitct *set, size_t size, const float *volume,
                                           const uint16_t *reference, const qb__rabbitct_sample *samples);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_RABBITCT_DEVICE_H
-#define QB_BENCH_RABBITCT_DEVICE_H
+#pragma once
 
 #include "base/variant.h"
 #include "bench/rabbitct_setup.h"
@@ -24,5 +23,3 @@ qb_status qb__rabbitct_device_flush(qb__rabbitct_device *device, float *volume);
 const qb__variant *qb__rabbitct_device_kernel(const qb__rabbitct_device *device);
 const char *qb__rabbitct_device_name(const qb__rabbitct_device *device);
 int qb__rabbitct_device_threads(const qb__rabbitct_device *device);
-
-#endif

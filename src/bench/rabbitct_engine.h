@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_RABBITCT_ENGINE_H
-#define QB_BENCH_RABBITCT_ENGINE_H
+#pragma once
 
 #include "base/variant.h"
 #include "bench/rabbitct_setup.h"
@@ -35,5 +34,3 @@ qb_status qb__rabbitct_engine_flush(qb__rabbitct_engine *engine, float *volume);
 const qb__variant *qb__rabbitct_engine_kernel(const qb__rabbitct_engine *engine);
 const char *qb__rabbitct_engine_device(const qb__rabbitct_engine *engine); /* NULL: the CPU */
 int qb__rabbitct_engine_threads(const qb__rabbitct_engine *engine);
-
-#endif

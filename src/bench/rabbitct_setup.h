@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_RABBITCT_SETUP_H
-#define QB_BENCH_RABBITCT_SETUP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ typedef struct qb__rabbitct_setup {
 } qb__rabbitct_setup;
 
 enum { QB__RABBITCT_GROUP = 32 }; /* views that are added together */
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_CENTER_H
-#define QB_CENTER_CENTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -190,5 +189,3 @@ typedef struct qb__center_leaning {
  * NAN if the rows show no tilt. Warns of a tilt that was not corrected. result->column must be set. */
 qb_status qb__center_tilt(const qb__center_leaning *leaning, const double *each, double known,
                           qb_center_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_CENTER_CURVE_H
-#define QB_CENTER_CENTER_CURVE_H
+#pragma once
 
 #include "quickbeam/recon.h"
 
@@ -29,5 +28,3 @@ typedef struct qb_tool_curve {
 QB_API qb_status qb_tool_curve_of(qb_scan *scan, const qb_prep_options *prep, double sod, double sdd, double axis,
                                   const qb_env *env, qb_tool_curve *curve);
 QB_API void qb_tool_curve_clear(qb_tool_curve *curve);
-
-#endif

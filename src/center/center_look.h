@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_CENTER_LOOK_H
-#define QB_CENTER_CENTER_LOOK_H
+#pragma once
 
 #include "center/center.h"
 #include "prep/prepare.h"
@@ -28,5 +27,3 @@ typedef struct qb__center_shown {
 
 qb_status qb__center_look_at(qb_scan *scan, const qb__prepare *prepare, const qb__center_look *asked, qb__pool *pool,
                              const qb_env *env, qb__center_shown *found);
-
-#endif

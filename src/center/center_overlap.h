@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_CENTER_OVERLAP_H
-#define QB_CENTER_CENTER_OVERLAP_H
+#pragma once
 
 #include "center/center.h"
 #include "center/center_pairs.h"
@@ -21,5 +20,3 @@ typedef struct qb__center_overlapped {
  * not NULL, that at the column `other`, 0 where too little overlaps; both are NAN where they are not known. */
 qb_status qb__center_overlap_find(const qb__center_overlapped *asked, double other, qb__center_answer *answer,
                                   double *height, double *there);
-
-#endif

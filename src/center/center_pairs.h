@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_CENTER_PAIRS_H
-#define QB_CENTER_CENTER_PAIRS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ typedef struct qb__center_pairs {
  * opposite. */
 qb_status qb__center_pairs_find(const double *angles, size_t views, double radius, qb__center_pairs *pairs);
 void qb__center_pairs_clear(qb__center_pairs *pairs);
-
-#endif

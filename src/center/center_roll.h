@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_CENTER_ROLL_H
-#define QB_CENTER_CENTER_ROLL_H
+#pragma once
 
 #include "prep/rolled_rows.h"
 
@@ -13,5 +12,3 @@ qb_status qb__roll_reader_create(qb_scan *scan, const qb__prepare *prepare, cons
 void qb__roll_reader_destroy(qb__roll_reader *leveler); /* NULL-safe */
 /* Reads one row into sinogram[view][column]. */
 qb_status qb__roll_reader_row(qb__roll_reader *leveler, size_t row, float *sinogram);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_CENTER_STILL_H
-#define QB_CENTER_CENTER_STILL_H
+#pragma once
 
 #include "center/center.h"
 #include "center/center_pairs.h"
@@ -19,5 +18,3 @@ double qb__center_uneven(const qb__center_rows *rows, const float *still, double
 /* Scatter of the rows: standard error of the mean of the columns in `each` (NAN: none), after removal of a linear
  * trend, because the axis may be tilted. NAN for fewer than four rows. */
 double qb__center_scatter(const double *each, size_t rows);
-
-#endif

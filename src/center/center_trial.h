@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_CENTER_TRIAL_H
-#define QB_CENTER_CENTER_TRIAL_H
+#pragma once
 
 #include "center/center.h"
 
@@ -17,5 +16,3 @@ void qb__center_trial_destroy(qb__center_trial *trial); /* NULL-safe */
 /* Computes entropy[row][axis] for `count` axes, in columns of the detector: in nats, the sum over three concentric
  * discs. All axes of a call have the same grey scale. The entropy of rows that are not chosen is 0. */
 qb_status qb__center_trial_entropy(qb__center_trial *trial, const double *axes, size_t count, double *entropy);
-
-#endif

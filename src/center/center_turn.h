@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_CENTER_TURN_H
-#define QB_CENTER_CENTER_TURN_H
+#pragma once
 
 #include "center/center_pairs.h"
 
@@ -20,5 +19,3 @@ void qb__center_turn_add(const float *sinograms, size_t views, size_t columns, c
                          double column, double above, qb__center_turn *turn);
 /* e in radians; NAN if the data do not determine it. */
 double qb__center_turn_angle(const qb__center_turn *turn);
-
-#endif

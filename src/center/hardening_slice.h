@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CENTER_HARDENING_SLICE_H
-#define QB_CENTER_HARDENING_SLICE_H
+#pragma once
 
 #include "center/center.h"
 
@@ -16,5 +15,3 @@ typedef struct qb__hardening_row {
 /* Sets lengths: reconstructs a slice from `lines`, takes values above its threshold (Otsu, 1979) as the object, and
  * projects the object. */
 qb_status qb__hardening_lengths(qb__hardening_row *row, qb__pool *pool);
-
-#endif

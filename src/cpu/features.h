@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_FEATURES_H
-#define QB_CPU_FEATURES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ const char *qb__cpu_name(void); /* name of the processor */
 int qb__cpu_count(void);        /* CPUs this process may run on */
 size_t qb__cpu_l1_bytes(void);  /* data cache of one core; 32 KiB if unknown */
 size_t qb__cpu_l2_bytes(void);  /* 1 MiB if unknown */
-
-#endif

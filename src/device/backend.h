@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_BACKEND_H
-#define QB_DEVICE_BACKEND_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -173,5 +172,3 @@ qb__pinned *qb__pinned_take(qb__device *device, const void *host);
 qb_status qb__device_check(const qb__device *device);
 /* Mark the device as lost because of `why`; fails with that reason and the remedy. */
 qb_status qb__device_lose(qb__device *device, const char *why);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_CACHE_H
-#define QB_DEVICE_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ bool qb__cache_read(const uint64_t key[2], qb__binary *binary);
 /* False if it could not be stored. */
 bool qb__cache_write(const uint64_t key[2], const qb__binary *binary);
 void qb__cache_remove(const uint64_t key[2]);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_CUDA_API_H
-#define QB_DEVICE_CUDA_API_H
+#pragma once
 
 #include "device/backend.h"
 
@@ -204,5 +203,3 @@ qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const siz
         qb__cuda_leave(device);                                                                                        \
         if (result_) return qb__cuda_status(device, result_, doing);                                                   \
     } while (0)
-
-#endif

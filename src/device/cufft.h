@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_CUFFT_H
-#define QB_DEVICE_CUFFT_H
+#pragma once
 
 #include "device/device.h"
 
@@ -17,5 +16,3 @@ size_t qb__cufft_bytes(const qb__cufft *cufft); /* bytes of its work space */
 /* Transform all of the batch, [batch][length] complex numbers from the start of the memory, without scaling;
  * asynchronous. */
 qb_status qb__cufft_forward(qb__cufft *cufft, qb__queue *queue, qb__memory *memory);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_CUFFT_OPEN_H
-#define QB_DEVICE_CUFFT_OPEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ typedef struct qb__cufft_api {
 
 /* Open the newest cuFFT that a driver of that version (13000 = CUDA 13.0) runs; false with the reason. */
 bool qb__cufft_open(int driver, qb__cufft_api *api, char *why, size_t why_size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_DEVICE_H
-#define QB_DEVICE_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -205,5 +204,3 @@ void qb__programs_note(const qb__device *device, const char *what);
 const char *qb__program_cache_folder(void);
 /* Why the existing folder is not used, with the remedy; "" if it is used or would be created. */
 const char *qb__program_cache_problem(void);
-
-#endif

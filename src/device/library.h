@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_LIBRARY_H
-#define QB_DEVICE_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void qb__library_neighbour(void *library, const char *name);
 /* Fill a table of function pointers, one per name, in order. False if one is missing, with its name in *missing. Names
  * that begin with '?' are optional and may stay NULL. */
 bool qb__library_symbols(void *library, const char *const *names, size_t count, void *table, const char **missing);
-
-#endif

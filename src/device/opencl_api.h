@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_OPENCL_API_H
-#define QB_DEVICE_OPENCL_API_H
+#pragma once
 
 #include "device/backend.h"
 
@@ -153,5 +152,3 @@ qb_status qb__opencl_kernel_get(qb__kernel *kernel);
 void qb__opencl_kernel_release(qb__kernel *kernel);
 qb_status qb__opencl_kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
                                    const qb__arg *args, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_RATES_H
-#define QB_DEVICE_RATES_H
+#pragma once
 
 #include "device/device.h"
 
@@ -20,5 +19,3 @@ typedef struct qb__device_rates {
 /* Takes about half a second and up to half a gigabyte of the device. Fails only if the device fails; a rate that cannot
  * be measured is 0. */
 qb_status qb__device_measure(qb__device *device, qb__device_rates *rates);
-
-#endif

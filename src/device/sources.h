@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DEVICE_SOURCES_H
-#define QB_DEVICE_SOURCES_H
+#pragma once
 
 #include "quickbeam/status.h"
 
@@ -16,5 +15,3 @@ extern const qb__kernel_source qb__kernel_sources[]; /* ended by name NULL, sort
 /* The dialect, then the source; each `#include "NAME"` of an embedded file is replaced by its text, once. Release with
  * qb__free. */
 qb_status qb__kernel_source_text(const char *name, char **text);
-
-#endif

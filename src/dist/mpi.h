@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DIST_MPI_H
-#define QB_DIST_MPI_H
+#pragma once
 
 #include "base/comm.h"
 
@@ -9,5 +8,3 @@
  * cannot call the library, whose internal symbols are hidden. */
 #define QB__MPI_OPEN "qb_mpi_open"
 typedef bool qb__mpi_open(size_t bytes, qb__comm *comm);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DIST_MPI_FIND_H
-#define QB_DIST_MPI_FIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ qb__mpi_open *qb__mpi_find(bool openmpi, char version[QB__MPI_VERSION], char *wh
 /* The name of the MPI library of the launcher (Open MPI's or MPICH's) if neither the system nor the folder of QB_LIBMPI
  * has it; else NULL. */
 const char *qb__mpi_missing(bool openmpi);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_DIST_NCCL_H
-#define QB_DIST_NCCL_H
+#pragma once
 
 #include "base/comm.h"
 #include "device/device.h"
@@ -32,5 +31,3 @@ const char *qb__nccl_version(void); /* "NCCL 2.27.3", after NCCL was used */
 void qb__nccl_close(qb__nccl *nccl);
 /* Abort running transfers without waiting for others; NULL-safe. */
 void qb__nccl_give_up(qb__nccl *nccl);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_BP_PROBLEM_H
-#define QB_GEOMETRY_BP_PROBLEM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ typedef struct qb__bp_parallel_problem {
      * unknown. Variants in half precision need it. */
     const float *largest;
 } qb__bp_parallel_problem;
-
-#endif

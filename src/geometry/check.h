@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_CHECK_H
-#define QB_GEOMETRY_CHECK_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -22,5 +21,3 @@ qb_status qb__geometry_copy(const qb_geometry *from, qb_geometry *to);
 /* qb_geometry_describe with the coverage judged for a cylinder of this radius about the axis; 0 = the whole field of
  * view. */
 qb_status qb__geometry_describe(const qb_geometry *geometry, double field, qb_geometry_info *info);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_CHUNKS_H
-#define QB_GEOMETRY_CHUNKS_H
+#pragma once
 
 #include "geometry/runs.h"
 
@@ -18,5 +17,3 @@ typedef struct qb__chunks {
     size_t most;  /* images of the largest chunk */
     size_t first; /* lowest slice of the slabs of this rank's row */
 } qb__chunks;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_CIRCLE_H
-#define QB_GEOMETRY_CIRCLE_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -29,5 +28,3 @@ typedef struct qb__wander {
 } qb__wander;
 qb_status qb__circle_wander(const qb_geometry *geometry, qb__wander *wander);
 void qb__circle_view(const qb__circle *circle, double angle, qb_view *view);
-
-#endif

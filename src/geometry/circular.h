@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_CIRCULAR_H
-#define QB_GEOMETRY_CIRCULAR_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -17,5 +16,3 @@ typedef struct qb__faults {
 /* Apply them to the views of a qb_geometry_cone with these angles. */
 void qb__geometry_disturb(qb_geometry *geometry, const double *angles, double sod, double sdd,
                           const qb__faults *faults);
-
-#endif

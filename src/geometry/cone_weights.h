@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_CONE_WEIGHTS_H
-#define QB_GEOMETRY_CONE_WEIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -60,5 +59,3 @@ double qb__cone_fan_angle(const qb_view *view, double column, double row);
 /* Cosine times redundancy weight of rows row0 <= row < row1 of a view, out[row][column]. */
 void qb__cone_pixel_weights(const qb_geometry *geometry, const qb__cone_weights *weights, size_t view, size_t row0,
                             size_t row1, float *out);
-
-#endif

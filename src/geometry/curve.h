@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_CURVE_H
-#define QB_GEOMETRY_CURVE_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -26,5 +25,3 @@ void qb__pixel_position(const qb_geometry *geometry, size_t view, double column,
 /* The position of a pixel and the direction of its ray, of any length. */
 void qb__pixel_ray(const qb_geometry *geometry, size_t view, double column, double row, double place[3],
                    double along[3]);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_FAN_H
-#define QB_GEOMETRY_FAN_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -21,5 +20,3 @@ int qb__fan_axis(const qb__fan *fan, double row);
 
 /* Length of the ray, in mm, between two neighbouring voxel planes of its axis. */
 double qb__fan_length(const qb__fan *fan, const double voxel[3], double row);
-
-#endif

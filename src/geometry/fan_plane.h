@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_FAN_PLANE_H
-#define QB_GEOMETRY_FAN_PLANE_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -18,5 +17,3 @@ typedef struct qb__fan_plane {
 qb_status qb__fan_plane_create(const qb_geometry *geometry, size_t row0, size_t row1, double radius,
                                qb__fan_plane *plane);
 void qb__fan_plane_destroy(qb__fan_plane *plane); /* NULL-safe */
-
-#endif

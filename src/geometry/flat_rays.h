@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_FLAT_RAYS_H
-#define QB_GEOMETRY_FLAT_RAYS_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -38,5 +37,3 @@ double qb__flat_place(const qb__flat_view *view, int axis, double column, double
 
 /* The weight of a row in a slice: linear between slices. */
 double qb__flat_share(const qb__flat_rays *rays, size_t row, size_t slice);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_FOV_H
-#define QB_GEOMETRY_FOV_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ void qb__fov_mask(const qb__fov *fov, const qb_grid *grid, size_t iz, bool along
 /* Share of the voxels outside the field of view, 0..1; estimated if there are many. `round`: only voxels within the
  * ellipse that touches the sides of the slice count, not the corners. */
 double qb__fov_outside(const qb__fov *fov, const qb_grid *grid, bool round);
-
-#endif

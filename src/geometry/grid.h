@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_GRID_H
-#define QB_GEOMETRY_GRID_H
+#pragma once
 
 #include "geometry/matrix.h"
 
@@ -33,5 +32,3 @@ qb_status qb__grid_check_fov(const qb_geometry *geometry, const qb_grid *grid);
 
 /* The matrices of all views for a grid, checked as by qb_geometry_check_grid: matrices[geometry->views]. */
 qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid, qb__matrix *matrices);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_GRID_REGION_H
-#define QB_GEOMETRY_GRID_REGION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ typedef struct qb__grid_region {
 /* Parse "X0:X1,Y0:Y1" or, with `dimensions` 3, "X0:X1,Y0:Y1,Z0:Z1" for *grid, which becomes the region's grid; NULL:
  * all voxels. */
 qb_status qb__grid_region_take(const char *text, int dimensions, qb_grid *grid, qb__grid_region *region);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_HALF_FAN_H
-#define QB_GEOMETRY_HALF_FAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void qb__half_fan_report(const qb__half_fan *fan, double center, char *text, siz
 void qb__half_fan_shares(size_t columns, double center, float *share);
 /* Weights for a view of a turn with gaps: opposite rays fill a gap near the axis. */
 void qb__half_fan_view_shares(const qb__turn *turn, size_t view, size_t columns, double center, float *share);
-
-#endif

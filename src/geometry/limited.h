@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_LIMITED_H
-#define QB_GEOMETRY_LIMITED_H
+#pragma once
 
 #include "quickbeam/env.h"
 #include "quickbeam/geometry.h"
@@ -9,5 +8,3 @@
  * circle, by the directions of the sources around the axis. Warn also of improbable lengths (geometry/units.h). */
 void qb__warn_limited(double covered, double needed, const qb_env *env);
 void qb__warn_geometry(const qb_geometry *geometry, const qb_env *env);
-
-#endif

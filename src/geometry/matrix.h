@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_MATRIX_H
-#define QB_GEOMETRY_MATRIX_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -43,5 +42,3 @@ static inline void qb__matrix_at_corner(const qb__matrix *on_grid, const qb_grid
     qb__matrix_apply(on_grid, corner & 1 ? (double)grid->n[0] - 1 : 0, corner & 2 ? (double)grid->n[1] - 1 : 0,
                      corner & 4 ? (double)grid->n[2] - 1 : 0, out);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_PANEL_H
-#define QB_GEOMETRY_PANEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ double qb__panel_radius(const qb_geometry *geometry, bool either);
 
 /* Pixels (column, row) at the two ends of the horizontal line through the centre of a view's detector. */
 void qb__panel_level_line(const qb_geometry *geometry, size_t view, double first[2], double last[2]);
-
-#endif

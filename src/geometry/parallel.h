@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_PARALLEL_H
-#define QB_GEOMETRY_PARALLEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -46,5 +45,3 @@ qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double
 /* A test problem: half a turn in even steps, pixels and voxels of 1 mm, the axis in the middle. *coefficients is the
  * memory that the problem points to, released by the caller, also after a failure. */
 qb_status qb__half_turn(qb__bp_parallel_problem *problem, double **coefficients);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_PARTITION_H
-#define QB_GEOMETRY_PARTITION_H
+#pragma once
 
 #include "geometry/chunks.h"
 #include "quickbeam/status.h"
@@ -134,5 +133,3 @@ qb__layers qb__layers_from(const qb__layers *layers, size_t first, size_t slices
 size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size_t *cut);
 /* The next smaller thickness to try, 0 after 1: whole layers, then parts of a layer. */
 size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness);
-
-#endif

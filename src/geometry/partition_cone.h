@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_PARTITION_CONE_H
-#define QB_GEOMETRY_PARTITION_CONE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ qb__reach qb__reach_of_slice(const qb__rows_problem *problem, size_t z);
 qb__rows qb__rows_between(const qb__rows_problem *problem, qb__reach first, qb__reach last);
 /* Share of this range that reads marked rows by linear interpolation; 0 if it misses the detector. */
 double qb__reach_share(qb__reach reach, const bool *marked, size_t rows);
-
-#endif

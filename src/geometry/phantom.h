@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_PHANTOM_H
-#define QB_GEOMETRY_PHANTOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ void qb__phantom_project(const qb__phantom *phantom, const qb_geometry *geometry
 /* One slice of the voxelised phantom, out[y][x] (float): each voxel is the mean over `samples`^3 evenly spaced points;
  * 1 = its centre. */
 void qb__phantom_slice(const qb__phantom *phantom, const qb_grid *grid, size_t iz, int samples, float *out);
-
-#endif

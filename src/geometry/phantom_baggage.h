@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_PHANTOM_BAGGAGE_H
-#define QB_GEOMETRY_PHANTOM_BAGGAGE_H
+#pragma once
 
 #include "geometry/phantom.h"
 
@@ -13,5 +12,3 @@
  * `attenuation` is that of water. */
 qb_status qb__phantom_baggage(const double center[3], double plane, double depth, double attenuation, uint64_t seed,
                               qb__phantom *phantom);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_RAY_MISSES_H
-#define QB_GEOMETRY_RAY_MISSES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
  * of their slice count; INFINITY: all. `flat`: ignore z. */
 bool qb__ray_misses(const qb_geometry *geometry, size_t view, double column, double row, const qb_grid *grid,
                     double radius, bool flat);
-
-#endif

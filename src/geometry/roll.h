@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_ROLL_H
-#define QB_GEOMETRY_ROLL_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -39,5 +38,3 @@ void qb__roll_rows(const qb__roll *roll, size_t row0, size_t row1, size_t margin
 size_t qb__roll_most(const qb__roll *roll, size_t count, size_t margin);
 /* True if all pixels of an unrolled row are measured in all views. */
 bool qb__roll_whole(const qb__roll *roll, size_t row);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_RTK_H
-#define QB_GEOMETRY_RTK_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -24,5 +23,3 @@ void qb__rtk_matrix(const qb__rtk *rtk, double matrix[3][4]);
 double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb_detector *detector);
 /* The view that belongs to such a matrix. */
 qb_status qb__rtk_view_of_matrix(const double matrix[3][4], const qb_detector *detector, qb_beam *beam, qb_view *view);
-
-#endif

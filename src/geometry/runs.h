@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_RUNS_H
-#define QB_GEOMETRY_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ static inline size_t qb__runs_slice(const qb__runs *runs, size_t i) {
     const size_t lower = qb__run_count(runs->of[0]);
     return i < lower ? runs->of[0].first + i : runs->of[1].first + (i - lower);
 }
-
-#endif

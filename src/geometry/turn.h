@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_TURN_H
-#define QB_GEOMETRY_TURN_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -79,5 +78,3 @@ bool qb__turn_is_open(const qb__turn *turn); /* true if a gap is left open */
 double qb__turn_gap_hole(const qb__turn *turn, size_t gap);
 /* The largest range of missing angles whose opposites are missing too, and the sum of all such ranges. */
 void qb__turn_hole(const qb__turn *turn, double opposite, double *largest, double *from, double *all);
-
-#endif

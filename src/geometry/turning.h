@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_TURNING_H
-#define QB_GEOMETRY_TURNING_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -13,5 +12,3 @@ qb_status qb__check_turning(const qb_geometry *geometry);
 void qb__turn_frame(qb_geometry *geometry, int axis);
 /* Names of the new axes x, y and z after qb__turn_frame(), in terms of the old ones: "x, -z, y". */
 const char *qb__turned_names(int axis);
-
-#endif

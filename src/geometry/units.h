@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_UNITS_H
-#define QB_GEOMETRY_UNITS_H
+#pragma once
 
 #include "quickbeam/geometry.h"
 
@@ -27,5 +26,3 @@ bool qb__path_steep(const qb_geometry *geometry, const double middle[3], char *t
 
 /* "; they differ by a factor of 1000: ..." if two lengths differ by a power of ten, else "". */
 const char *qb__unit_hint(double ratio);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_VECTOR_H
-#define QB_GEOMETRY_VECTOR_H
+#pragma once
 
 #include <math.h>
 
@@ -19,5 +18,3 @@ static inline void qb__cross(const double a[3], const double b[3], double out[3]
 static inline void qb__apply(const double a[3][3], const double p[3], double out[3]) {
     for (int i = 0; i < 3; i++) out[i] = qb__dot(a[i], p);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_GEOMETRY_VIRTUAL_DETECTOR_H
-#define QB_GEOMETRY_VIRTUAL_DETECTOR_H
+#pragma once
 
 #include "geometry/curve.h"
 
@@ -39,5 +38,3 @@ void qb__virtual_detector_line(const qb__virtual_detector *virtual_detector, siz
  * view; first = end if there are none. */
 void qb__virtual_detector_rows(const qb__virtual_detector *virtual_detector, size_t row0, size_t row1, size_t margin,
                                size_t *first, size_t *end);
-
-#endif

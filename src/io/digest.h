@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_DIGEST_H
-#define QB_IO_DIGEST_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ void qb__digests_add(qb__digest **list, size_t image0, size_t image1, size_t row
                      size_t apart, size_t threads);
 /* True if all of it was read. */
 bool qb__digest_whole(const qb__digest *digest);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FORMATS_H
-#define QB_IO_FORMATS_H
+#pragma once
 
 #include "base/json.h"
 #include "io/publish/paths.h"
@@ -149,5 +148,3 @@ qb_status qb__mha_provenance(const char *path, cJSON **object);
 qb_status qb__sidecar_provenance(const char *path, cJSON **object);
 /* Reads the scan of a format that keeps its angles in the sidecar. */
 qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
-
-#endif

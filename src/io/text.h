@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_TEXT_H
-#define QB_IO_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ qb_status qb__provenance_parse(const char *text, cJSON **object);
 /* Convert UTF-16 with a byte order mark to text with one byte per character, "?" for characters beyond ASCII. The mark
  * of UTF-8 is removed. */
 void qb__text_narrow(qb__text *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_WRITER_H
-#define QB_IO_WRITER_H
+#pragma once
 
 #include "io/publish/paths.h"
 #include "io/writer_kind.h"
@@ -55,5 +54,3 @@ qb_status qb__preview_write(qb__publication *set, const char *path, const float 
 qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text);
 /* Write that object into PATH.json, which is published together with the data. */
 qb_status qb__write_sidecar(qb_writer *writer, const char *provenance);
-
-#endif

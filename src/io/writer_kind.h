@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_WRITER_KIND_H
-#define QB_IO_WRITER_KIND_H
+#pragma once
 
 #include <stdint.h>
 
@@ -73,5 +72,3 @@ struct qb_writer {
 extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__mrc_writer, qb__npy_writer,
     qb__nrrd_writer, qb__raw_writer, qb__nifti_writer, qb__vol_writer, qb__den_writer, qb__zarr_writer,
     qb__dicom_writer, qb__mbirct_writer, qb__simulated_writer, qb__nothing_writer, qb__tensor_writer;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_BUDGET_H
-#define QB_JOB_BUDGET_H
+#pragma once
 
 #include "geometry/partition.h"
 #include "quickbeam/scan.h"
@@ -18,5 +17,3 @@ size_t qb__held_bytes(const qb__held *held);
 
 /* The caller's memory limit is too small: QB_BAD_ARGUMENT with the memory that the smallest chunks need. */
 qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least, const qb_env *env);
-
-#endif

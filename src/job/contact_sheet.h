@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_CONTACT_SHEET_H
-#define QB_JOB_CONTACT_SHEET_H
+#pragma once
 
 #include "io/publish/publication.h"
 #include "job/grey_levels.h"
@@ -17,5 +16,3 @@ void qb__contact_sheet_add(qb__contact_sheet *sheet, size_t number, const float 
 qb_status qb__contact_sheet_write(qb__contact_sheet *sheet, const char *asked, const char *units, const char *path,
                                   qb__grey_levels *window);
 void qb__contact_sheet_destroy(qb__contact_sheet *sheet); /* NULL-safe */
-
-#endif

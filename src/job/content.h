@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_CONTENT_H
-#define QB_JOB_CONTENT_H
+#pragma once
 
 #include "base/json.h"
 #include "io/digest.h"
@@ -15,5 +14,3 @@ void qb__content_add_images(cJSON *content, const char *name, const qb__digest *
 /* The job's content and, for a scan (may be NULL), {projections: {first_row, last_row, xxh3}, flats, darks, angles},
  * with the hash of the projections from `digest`. NULL: no content. */
 cJSON *qb__content(const cJSON *content, const qb_scan *scan, const qb__digest *digest);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_DENOISE_H
-#define QB_JOB_DENOISE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ qb_status qb__denoise_parse(const char *text, qb__denoise *denoise);
 size_t qb__denoise_bytes(const qb__denoise *denoise, size_t nx, size_t ny);
 /* Filter image[ny][nx] in place. */
 qb_status qb__denoise_image(const qb__denoise *denoise, float *image, size_t nx, size_t ny);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_DESCRIBE_H
-#define QB_JOB_DESCRIBE_H
+#pragma once
 
 #include "base/json.h"
 #include "job/volume_out.h"
@@ -18,5 +17,3 @@ void qb__describe_subject(cJSON *plan, const qb__subject *subject);
 cJSON *qb__describe_options(cJSON *plan, const qb_param *table, const void *options);
 /* Memory in bytes, output bytes, seconds of computing. */
 void qb__describe_cost(cJSON *plan, const qb__volume_out *volume, size_t memory, double seconds);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_GREY_LEVELS_H
-#define QB_JOB_GREY_LEVELS_H
+#pragma once
 
 #include "base/json.h"
 #include "quickbeam/io.h"
@@ -21,5 +20,3 @@ void qb__grey_levels_report(const qb__grey_levels *window, cJSON *json);
 void qb__grey_levels_text(const qb__grey_levels *window, const char *units, char *text, size_t size);
 /* Grey level from 0 (black) to 1 (white); NaN is black. */
 float qb__grey_levels_shade(const qb__grey_levels *window, float value);
-
-#endif

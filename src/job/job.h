@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_JOB_H
-#define QB_JOB_JOB_H
+#pragma once
 
 #include "base/inputs.h"
 #include "base/json.h"
@@ -52,5 +51,3 @@ void qb__command_add(char *text, size_t size, const char *word);
  * projections; else NULL. */
 qb_status qb__provenance(qb_job *job, const char *command, const char *input, const qb_geometry *views,
                          const double *angles, char **text);
-
-#endif

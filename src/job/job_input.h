@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_JOB_INPUT_H
-#define QB_JOB_JOB_INPUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void qb__job_add_hash(cJSON *json, const char *name, uint64_t hash);
 void qb__job_add_files(cJSON *json, const char *path, const qb__inputs *inputs);
 /* The same of a scan, with its angles, flats and darks, and a sample of its numbers. */
 qb_status qb__job_add_input(cJSON *json, qb_scan *scan, const char *path, const qb__inputs *inputs);
-
-#endif

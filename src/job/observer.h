@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_OBSERVER_H
-#define QB_JOB_OBSERVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -51,5 +50,3 @@ qb_status qb__observers_slab(const qb__observers *all, size_t first, size_t end,
 qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, const qb__chunks *own, qb_status status);
 qb_status qb__observers_publish(const qb__observers *all, qb__publication *set, cJSON *report);
 void qb__observers_close(qb__observers *all);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_OPTIONS_ROWS_H
-#define QB_JOB_OPTIONS_ROWS_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
             "go on where a run of the same job was killed or failed"),                                                 \
         QB__ROW(type, checkpoint, QB_PARAM_DOUBLE, "SECONDS", "300", NULL, 0, 1e9,                                     \
                 "note so often what is done, for --resume; 0: never")
-
-#endif

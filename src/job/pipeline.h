@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_PIPELINE_H
-#define QB_JOB_PIPELINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -86,5 +85,3 @@ void qb__pipeline_only(qb__pipeline *line, size_t all, const size_t *outputs, si
  * NULL if all stages block. */
 qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env, qb__pipeline_report *report);
 void qb__pipeline_destroy(qb__pipeline *line); /* NULL-safe */
-
-#endif

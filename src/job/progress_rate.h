@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_PROGRESS_RATE_H
-#define QB_JOB_PROGRESS_RATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ double qb__progress_rate_worth(size_t first, double later, double chunks);
 /* Seconds until all stages are done. Simulates the pipeline chunk by chunk; computing stages share the threads, later
  * stages first. */
 double qb__progress_rate_left(const qb__progress_rate *stages, int count, int threads);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_SHARPNESS_H
-#define QB_JOB_SHARPNESS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ typedef struct qb__sharpness {
 /* For an image [ny][nx]; `zero` is the value of no attenuation. All results are 0 for fewer than 3 x 3 pixels or a
  * constant image. */
 qb_status qb__sharpness_of(const float *image, size_t nx, size_t ny, double zero, qb__sharpness *out);
-
-#endif

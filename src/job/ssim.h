@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_SSIM_H
-#define QB_BENCH_SSIM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
 size_t qb__ssim_scratch(size_t nx);
 double qb__ssim_sum(const float *a, const float *b, size_t nx, size_t ny, double range, double level, double *scratch,
                     size_t *windows);
-
-#endif

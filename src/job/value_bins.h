@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_VALUE_BINS_H
-#define QB_JOB_VALUE_BINS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ enum { QB__VALUE_BINS_DROPPED = 12, QB__VALUE_BINS = 1 << (32 - QB__VALUE_BINS_D
 void qb__value_bins_add(uint64_t *bins, const float *values, size_t count);
 /* The range that clips 1 in 10,000 values at either end; low < high. */
 void qb__value_bins_range(const uint64_t *bins, double *low, double *high);
-
-#endif

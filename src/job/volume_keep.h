@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_VOLUME_KEEP_H
-#define QB_JOB_VOLUME_KEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void qb__keep_close(qb__keep *keep);
 qb_status qb__keep_still(qb__keep *keep);
 /* True if images first .. end - 1 are all done; also true for an empty range. */
 bool qb__keep_has(const qb__keep *keep, size_t first, size_t end);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_VOLUME_NAN_H
-#define QB_JOB_VOLUME_NAN_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void qb__volume_nan_count(qb__volume_nan *nan, const float *image, size_t pixels
 /* Collective: refuse a result of `shape` that has only NaN, and warn of others. */
 qb_status qb__volume_nan_report(qb__volume_nan *nan, qb__comm *comm, const size_t shape[3], const char *path,
                                 bool projections, cJSON *report, const qb_env *env);
-
-#endif

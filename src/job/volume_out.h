@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_JOB_VOLUME_OUT_H
-#define QB_JOB_VOLUME_OUT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *en
  * far; rank 0 publishes. */
 qb_status qb__volume_commit(qb__volume_out *out, qb_status status, const char *provenance, cJSON *report);
 void qb__volume_abort(qb__volume_out *out);
-
-#endif

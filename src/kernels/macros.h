@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_MACROS_H
-#define QB_KERNELS_MACROS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ void qb__macros_add(qb__macros *macros, const char *name, long long value);
 /* "NAME=VALUE" of any length, without a space or a quote; it must outlive the list. */
 void qb__macros_add_text(qb__macros *macros, const char *text);
 void qb__macros_add_float(qb__macros *macros, const char *name, float value); /* exactly */
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_ROWS_TABLE_H
-#define QB_KERNELS_ROWS_TABLE_H
+#pragma once
 
 #include "base/variant.h"
 
@@ -23,5 +22,3 @@
              .unusable = refuses,                                                                                      \
              .cost = costs,                                                                                            \
              .parameters = {__VA_ARGS__}}
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_EXTEND_H
-#define QB_OPS_EXTEND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ size_t qb__extend_reach(qb_pad pad, size_t columns);
 void qb__extend(qb_pad pad, float *row, size_t columns, size_t left, size_t right);
 /* The transpose of zero, edge and mirror: adds the values outside the row to the values that they continue. */
 void qb__extend_transposed(qb_pad pad, float *row, size_t columns, size_t left, size_t right);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_FFT_H
-#define QB_OPS_FFT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ typedef struct qb__fft_library qb__fft_library;
 const qb__fft_library *const *qb__fft_libraries(void);
 const char *qb__fft_library_name(const qb__fft_library *library);
 qb_status qb__fft_create_of(const qb__fft_library *library, qb__fft_kind kind, size_t length, qb__fft **fft);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_FFT_COLUMNS_H
-#define QB_OPS_FFT_COLUMNS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ size_t qb__fft_columns_scratch(const qb__fft_columns *fft); /* floats */
 /* cells[rows][columns], rows `stride` floats apart. Thread-safe. */
 void qb__fft_columns_run(const qb__fft_columns *fft, float *cells, size_t stride, const qb__fft_rows *which,
                          float *scratch);
-
-#endif

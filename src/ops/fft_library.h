@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_FFT_LIBRARY_H
-#define QB_OPS_FFT_LIBRARY_H
+#pragma once
 
 #include "ops/fft.h"
 
@@ -21,6 +20,4 @@ struct qb__fft {
 extern const qb__fft_library qb__fft_own;
 #ifdef QB_HAVE_FFTW
 extern const qb__fft_library qb__fft_fftw;
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_FFT_PASSES_H
-#define QB_OPS_FFT_PASSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ void qb__fft_turn(float *to, size_t k, size_t n);
 int qb__fft_factor(size_t n, bool line, int radix[QB__FFT_PASSES_MOST]);
 /* Compute all passes for lanes->rows numbers with their twiddle factors; to: twice as many floats. */
 void qb__fft_fill_passes(qb__fft_lanes *lanes, const int *radix, float *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_FILTER_H
-#define QB_OPS_FILTER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ void qb__filter_rows(const qb__filter *filter, float *rows, size_t count, size_t
 /* The transpose of filtering a row, in place. QB_UNSUPPORTED for a pad that is not linear. */
 qb_status qb__filter_check_transpose(qb_pad pad);
 void qb__filter_row_transposed(const qb__filter *filter, float *row, float weight, void *scratch);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_MATRIX_CACHE_H
-#define QB_OPS_MATRIX_CACHE_H
+#pragma once
 
 #include "ops/system_matrix.h"
 
@@ -13,5 +12,3 @@
  * computed. Errors of qb__system_matrix_room, and QB_UNSUPPORTED for a cache in a build without hashes. */
 qb_status qb__matrix_keep(qb__system_matrix *matrix, qb_mbir_matrix kind, const uint32_t *pixels, size_t count,
                           qb__pool *pool);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_PRIOR_H
-#define QB_OPS_PRIOR_H
+#pragma once
 
 #include "cpu/icd/icd.h"
 #include "cpu/prior/prior.h"
@@ -18,5 +17,3 @@ qb__prior_numbers qb__prior_numbers_of(const qb__icd_prior *prior, double pull);
 /* Returns the cost of prior and proximal term at x if `cost` is set. */
 double qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *step,
                         size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_PROJECT_H
-#define QB_OPS_PROJECT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -100,5 +99,3 @@ typedef struct qb__view_window {
     size_t c0, c1, r0, r1;
 } qb__view_window;
 qb__view_window qb__project_window(const qb_projector *projector, size_t view, const size_t at[3], const size_t n[3]);
-
-#endif

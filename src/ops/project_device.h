@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_PROJECT_DEVICE_H
-#define QB_OPS_PROJECT_DEVICE_H
+#pragma once
 
 #include "kernels/project_joseph/project_joseph_device.h"
 #include "planner/device_pick.h"
@@ -10,5 +9,3 @@
  * choose within accuracy class high. QB_UNSUPPORTED or, for a named device, QB_BAD_ARGUMENT with the reason. */
 qb_status qb__project_pick(qb__device_set *set, qb__joseph_problem *problem, const char *kernel, const qb_env *env,
                            qb__device_pick *pick);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_PROJECT_FLAT_H
-#define QB_OPS_PROJECT_FLAT_H
+#pragma once
 
 #include "base/pool.h"
 #include "cpu/project_joseph/project_joseph.h"
@@ -34,5 +33,3 @@ size_t qb__flat_scratch_bytes(const qb__flat_work *work);
 void qb__flat_back(const qb__flat_work *work, const size_t at[3], const size_t n[3],
                    qb__flat_columns (*window)(const void *context, size_t view), const void *context, float *volume,
                    void *scratch);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_PROJECT_SLABS_H
-#define QB_OPS_PROJECT_SLABS_H
+#pragma once
 
 #include "io/tensor/tensor_device.h"
 #include "ops/project_device.h"
@@ -51,5 +50,3 @@ qb_status qb__slab_projector_forward(qb__slab_projector *p, size_t members, cons
                                      size_t end, const qb_env *env, const qb__images *projections);
 qb_status qb__slab_projector_adjoint(qb__slab_projector *p, size_t members, const qb__images *projections, size_t first,
                                      size_t end, bool accumulate, const qb_env *env, const qb__images *volume);
-
-#endif

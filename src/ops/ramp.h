@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_RAMP_H
-#define QB_OPS_RAMP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * -1/(pi n)^2 at odd n, 0 at even n; Ramachandran and Lakshminarayanan 1971, in columns). Sampling |frequency| instead
  * would give wrong constants (Kak and Slaney, chapter 3). length: even, with small prime factors. */
 qb_status qb__ramp(size_t length, double *ramp);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_RESAMPLE_H
-#define QB_OPS_RESAMPLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ void qb__resample_row(const qb__resampler *resampler, const qb__resample_image *
 
 /* Replace NAN: by the nearest value at both ends, by linear interpolation in gaps, by zeros if nothing was measured. */
 void qb__resample_fill(float *row, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_SYSTEM_MATRIX_H
-#define QB_OPS_SYSTEM_MATRIX_H
+#pragma once
 
 #include "base/pool.h"
 #include "cpu/icd/icd.h"
@@ -47,5 +46,3 @@ qb_status qb__system_matrix_fill(qb__system_matrix *matrix, const uint32_t *pixe
 /* The `fetch` of qb__icd_problem; its store is the matrix. */
 void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel, const qb__icd_column *column);
 void qb__system_matrix_destroy(qb__system_matrix *matrix);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_VECTORS_H
-#define QB_OPS_VECTORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ typedef struct qb__vector_step {
 } qb__vector_step;
 qb__vector_step qb__vector_advance(const qb__vectors *v, double step, const void *weight, const void *y, bool nonneg,
                                    void *x, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_VECTORS_DEVICE_H
-#define QB_OPS_VECTORS_DEVICE_H
+#pragma once
 
 #include "kernels/project_joseph/project_joseph_device.h"
 #include "ops/vectors.h"
@@ -52,5 +51,3 @@ size_t qb__device_vector_bytes(const qb__joseph_problem *problem, qb__vector_kin
 size_t qb__device_vectors_bytes(const qb__joseph_problem *problem);
 /* The length of a piece is a multiple of this. */
 size_t qb__device_vectors_grain(const qb__joseph_problem *problem);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_VECTORS_SPILL_H
-#define QB_OPS_VECTORS_SPILL_H
+#pragma once
 
 #include "device/device.h"
 
@@ -32,5 +31,3 @@ qb_status qb__spill_await(qb__spill *spill, qb__queue *queue);
  * the queue has computed, the piece is downloaded to each of `to`. NULL: none. */
 qb_status qb__spill_send(qb__spill *spill, qb__queue *queue, size_t number, float *const *from, size_t floats);
 qb_status qb__spill_take(qb__spill *spill, qb__queue *queue, size_t number, float *const *to, size_t floats);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_WINDOW_H
-#define QB_OPS_WINDOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ qb_status qb__window_parse(const char *spec, qb__window *window);
 void qb__window_clear(qb__window *window);
 /* The value at a frequency, as a fraction of Nyquist. */
 double qb__window_at(const qb__window *window, double frequency);
-
-#endif

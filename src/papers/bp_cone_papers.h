@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PAPERS_BP_CONE_PAPERS_H
-#define QB_PAPERS_BP_CONE_PAPERS_H
+#pragma once
 
 #include "kernels/bp_cone/bp_cone_device.h"
 
 /* Kernels as papers describe them, for measurement and study. They run only if --kernel names them. */
 extern const qb__bp_cone_family qb__bp_cone_papers_rows;
-
-#endif

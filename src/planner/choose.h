@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_CHOOSE_H
-#define QB_PLANNER_CHOOSE_H
+#pragma once
 
 #include "base/json.h"
 #include "planner/device_model.h"
@@ -66,5 +65,3 @@ qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env
 
 /* Warn if a named kernel has a lower accuracy class than the one asked for. */
 void qb__report_class(const qb__question *question, const qb__variant *got, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_CLUSTER_H
-#define QB_PLANNER_CLUSTER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -54,5 +53,3 @@ cJSON *qb__cluster_json(const qb__cluster *cluster, const qb__cluster_problem *p
  * first. `rows` 0: by the rule. */
 cJSON *qb__cluster_scale(const qb__cluster *cluster, const qb__cluster_problem *problem, size_t rows,
                          size_t ranks_per_node, size_t ranks, bool weak);
-
-#endif

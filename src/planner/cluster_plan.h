@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_CLUSTER_PLAN_H
-#define QB_PLANNER_CLUSTER_PLAN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ typedef struct qb_tool_cluster_problem {
  * ranks lack memory or `grid` does not fit; errors of reading the file. */
 QB_API qb_status qb_tool_cluster_plan(const qb_tool_cluster_problem *problem, const qb_tool_cluster_options *options,
                                       const char *grid, char **json);
-
-#endif

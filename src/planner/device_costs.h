@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_DEVICE_COSTS_H
-#define QB_PLANNER_DEVICE_COSTS_H
+#pragma once
 
 #include "device/device.h"
 #include "quickbeam/env.h"
@@ -27,5 +26,3 @@ qb_status qb__device_costs_measure(qb__device *device, double start, double comp
  * of the last chunk are not hidden. */
 double qb__device_streaming(const qb__device_costs *costs, double work, double up_bytes, double down_bytes,
                             double chunks);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_DEVICE_EARLY_H
-#define QB_PLANNER_DEVICE_EARLY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
 QB_API void qb_tool_device_early(const qb_env *env, bool sure);
 /* Waits for the thread: the process must not end before. */
 QB_API void qb_tool_device_settle(void);
-
-#endif

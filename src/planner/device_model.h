@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_DEVICE_MODEL_H
-#define QB_PLANNER_DEVICE_MODEL_H
+#pragma once
 
 #include "device/device.h"
 #include "base/variant.h"
@@ -50,5 +49,3 @@ qb__occupancy qb__device_occupancy(const qb__device_model *model, const qb__kern
 /* Slow-down of `resident` groups on one multiprocessor that work for `busy` and then wait for `wait`, relative to no
  * waiting. */
 double qb__device_turns(double resident, double busy, double wait);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_DEVICE_PICK_H
-#define QB_PLANNER_DEVICE_PICK_H
+#pragma once
 
 #include "geometry/partition.h"
 #include "planner/choose.h"
@@ -48,5 +47,3 @@ void qb__device_pick_describe(const qb__device_pick *pick, size_t device_bytes, 
 /* After a successful job with a watched set: add compiled kernels to the report, and note that they are in the
  * cache. */
 void qb__device_pick_done(const qb__device_pick *pick, cJSON *report);
-
-#endif

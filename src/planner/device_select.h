@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_DEVICE_SELECT_H
-#define QB_PLANNER_DEVICE_SELECT_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -39,5 +38,3 @@ void qb__device_set_close(qb__device_set *set); /* also ends the watch */
  * {kernels, seconds, folder}. */
 void qb__compile_watch(qb__device_set *set, const qb_env *env);
 void qb__compile_done(qb__device_set *set, cJSON *report);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_DEVICES_KERNELS_H
-#define QB_PLANNER_DEVICES_KERNELS_H
+#pragma once
 
 #include "base/json.h"
 #include "device/device.h"
@@ -9,5 +8,3 @@
 qb_status qb__add_device_kernels(cJSON *root);
 /* "kernels": [{id, accuracy, runs_here, why_not}] of one device. */
 qb_status qb__add_kernels_of(cJSON *device, const qb__device_info *info);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_RATES_H
-#define QB_PLANNER_RATES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ double qb__speed(const qb__variant *variant);
 bool qb__rates_known(void);
 /* {name: number}: replaces the stored rates of this machine. QB_OK also if there is no tuning file. */
 qb_status qb__rates_store(const cJSON *rates, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_STORAGE_H
-#define QB_PLANNER_STORAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ qb_status qb__storage_store(const char *path, const qb__storage *storage, const 
 size_t qb__storage_pays(const double rate[QB__STORAGE_STEPS]);
 /* The rate with this number of threads. */
 double qb__storage_rate(const double rate[QB__STORAGE_STEPS], size_t threads);
-
-#endif

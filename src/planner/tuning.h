@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_TUNING_H
-#define QB_PLANNER_TUNING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,4 +37,3 @@ qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *en
 qb_status qb__tuning_check(void);
 /* Warn once if the file exists but cannot be used. */
 void qb__tuning_warn(const qb_env *env);
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_TUNING_FILE_H
-#define QB_PLANNER_TUNING_FILE_H
+#pragma once
 
 #include "base/json.h"
 #include "base/status.h"
@@ -24,5 +23,3 @@ qb_status qb__tuning_write(const cJSON *rows);
  * rows. */
 int qb__tuning_lock(const qb_env *env);
 void qb__tuning_unlock(int lock);
-
-#endif

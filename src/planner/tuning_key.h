@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_TUNING_KEY_H
-#define QB_PLANNER_TUNING_KEY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ typedef struct qb__tuning_entry {
     int values[QB__TUNING_VALUES];
     double giga_updates; /* a second */
 } qb__tuning_entry;
-
-#endif

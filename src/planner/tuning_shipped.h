@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_TUNING_SHIPPED_H
-#define QB_PLANNER_TUNING_SHIPPED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ extern const qb__tuning_shipped qb__tuning_paper_rows[];
 extern const size_t qb__tuning_paper_count;
 /* `few`: only measurements with as many slices; else the fastest. */
 bool qb__tuning_paper_find(const qb__tuning_key *key, bool few, qb__tuning_entry *entry);
-
-#endif

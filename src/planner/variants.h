@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PLANNER_VARIANTS_H
-#define QB_PLANNER_VARIANTS_H
+#pragma once
 
 #include "base/variant.h"
 #include "device/device.h"
@@ -52,5 +51,3 @@ size_t qb__columns_of(qb__operation operation, const void *problem);
 const qb__variant *qb__variant_at(qb__operation operation, bool devices, size_t i);
 /* The kernel with that name; NULL if there is none. */
 const qb__variant *qb__variant_named(const char *id);
-
-#endif

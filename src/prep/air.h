@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_AIR_H
-#define QB_PREP_AIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool qb__air_find(const float *profile, size_t views, size_t columns, bool trans
 
 /* Median of count values, whose order changes; none may be NaN: leave out dead pixels. */
 float qb__air_median(float *values, size_t count);
-
-#endif

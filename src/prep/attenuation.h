@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_ATTENUATION_H
-#define QB_PREP_ATTENUATION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ const qb__material *qb__material_find(const char *name, size_t length);
 #define QB__MATERIALS "water, pmma, bone, c, al, ti, fe, cu or sn"
 /* Linear attenuation in 1/mm, from QB__LEAST_KEV to QB__MOST_KEV. */
 double qb__material_mu(const qb__material *material, double kev);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_AXES_ORDER_H
-#define QB_PREP_AXES_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ typedef enum qb__axis { QB__AXIS_VIEW, QB__AXIS_ROW, QB__AXIS_COLUMN } qb__axis;
  * contradict that as they are read, and fit it in another order, which goes to `axes`. *sure: no third order fits as
  * well. */
 bool qb__axes_order_other(const float *values, const size_t n[3], qb__axis axes[3], bool *sure);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_CONE_HEIGHT_H
-#define QB_PREP_CONE_HEIGHT_H
+#pragma once
 
 #include "geometry/circle.h"
 #include "prep/cone_place.h"
@@ -13,5 +12,3 @@ qb_status qb__cone_height_find(qb_scan *scan, const qb__prepare *prepare, const 
                                qb__cone_height *found);
 /* Warns only of clear errors. */
 void qb__cone_height_warn(const qb__cone_height *found, const qb__circle *circle, bool from_file, const qb_env *env);
-
-#endif

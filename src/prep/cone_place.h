@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_CONE_PLACE_H
-#define QB_PREP_CONE_PLACE_H
+#pragma once
 
 #include "prep/cone_planes.h"
 
@@ -21,5 +20,3 @@ typedef struct qb__cone_height {
 
 /* Finds the position of the detector at which the sums agree best. A bin is `rows` rows of the detector. */
 void qb__cone_place_find(qb__cone_planes *planes, size_t rows, qb__cone_height *found);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_CONE_PLANES_H
-#define QB_PREP_CONE_PLANES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool qb__cone_planes_rows(qb__cone_planes *h, qb__plane_place from, qb__plane_pl
  * pairs. */
 void qb__cone_planes_differ(qb__cone_planes *h, const qb__plane_place *places, size_t count, double *each,
                             double *mean);
-
-#endif

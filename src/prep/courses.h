@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_COURSES_H
-#define QB_PREP_COURSES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ size_t qb__courses_room(size_t columns);
 /* Subtracts the courses of a detector row from columns first <= c < first + count of a view: out[c - first]. The bits
  * are those of prepare_rows.clh. */
 void qb__courses_subtract(const qb__course *of_row, size_t room, size_t view, size_t first, size_t count, float *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_CURVE_H
-#define QB_PREP_CURVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ double qb__curve_turns(const qb__hardening_curve *curve);
 double qb__curve_growth(const qb__hardening_curve *curve);
 /* The macros for prepare_rows.clh; the curve must outlive them. */
 void qb__curve_define(const qb__hardening_curve *curve, qb__macros *macros);
-
-#endif

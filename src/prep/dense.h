@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_DENSE_H
-#define QB_PREP_DENSE_H
+#pragma once
 
 #include "io/scan/scan.h"
 #include "prep/two_materials.h"
@@ -37,5 +36,3 @@ uint64_t qb__dense_clamped(const qb__dense *dense);
 void qb__dense_recount(qb__dense *dense);
 size_t qb__dense_bytes(const qb__dense *dense);                                /* while reading; 0 if dense is NULL */
 double qb__dense_seconds(const qb__dense *dense, double numbers, int threads); /* see qb__phase_seconds */
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_FIELDS_H
-#define QB_PREP_FIELDS_H
+#pragma once
 
 #include "base/comm.h"
 #include "prep/step.h"
@@ -13,5 +12,3 @@ qb_status qb__fields_load(qb_scan *scan, qb__fields *fields, uint64_t *dead);
 qb_status qb__fields_make(const qb__fields *fields, float value, float **field);
 /* If all ranks have all rows of a field [row][column]: each rank's part is sent to the others. */
 qb_status qb__fields_share(const qb__fields *fields, qb__comm *comm, float *field);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_FRAMES_H
-#define QB_PREP_FRAMES_H
+#pragma once
 
 #include "quickbeam/array.h"
 
@@ -12,5 +11,3 @@ QB_API void qb_tool_frame_gain(const float *flat, const float *dark, size_t coun
 /* out = -ln of (values - dark) gain; NaN where that was not measured. dark and gain may be NULL (0 and 1). */
 QB_API void qb_tool_frame_lines(const void *values, qb_dtype dtype, size_t count, const float *dark, const float *gain,
                                 float *out);
-
-#endif

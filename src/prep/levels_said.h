@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_LEVELS_SAID_H
-#define QB_PREP_LEVELS_SAID_H
+#pragma once
 
 #include "prep/truncation/line_ends.h"
 #include "quickbeam/env.h"
@@ -30,5 +29,3 @@ qb_status qb__levels_tell(qb_scan *scan, const qb__prepare *prepare, const qb_pr
 
 /* Warn if lines exceed the maximum of the curve of --hardening, beyond which larger values become smaller. */
 void qb__levels_warn_hardening(const qb_prep_options *options, const qb__lines_look *lines, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_LINE_LEVELS_H
-#define QB_PREP_LINE_LEVELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ typedef struct qb__levels_found {
 /* Judges lines[groups][each]. end[i][2]: the levels of the lines' ends, NaN if there is none. */
 void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each,
                            qb_quantity quantity, qb__levels_found *found);
-
-#endif

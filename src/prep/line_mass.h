@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_LINE_MASS_H
-#define QB_PREP_LINE_MASS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ typedef struct qb__line_mass {
  * values exceed. */
 void qb__line_mass_of(const float *line, size_t columns, const double end[2], const double noise[2], double top,
                       qb__line_mass *mass);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_NEIGHBOURS_H
-#define QB_PREP_NEIGHBOURS_H
+#pragma once
 
 #include "io/scan/scan.h"
 #include "kernels/filter/near_rows.h"
@@ -40,5 +39,3 @@ qb__near_plan qb__neighbours_plan(const qb__neighbours *neighbours);
  * counted again. */
 void qb__neighbours_count(qb__neighbours *neighbours, uint64_t changed, uint64_t pixels, bool all);
 const qb__step *qb__neighbours_step(const qb__neighbours *neighbours, int number);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_NEIGHBOURS_PARTS_H
-#define QB_PREP_NEIGHBOURS_PARTS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -60,5 +59,3 @@ qb_status qb__near_pairs(const qb_scan_info *info, uint32_t **pairs);
 size_t qb__near_scratch(const qb_scan_info *info, size_t margin);
 /* Corrects one view of a qb__near_views in place; a task for qb__share. */
 qb_status qb__near_correct(void *block, size_t view, size_t worker);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_NUMBER_NOISE_H
-#define QB_PREP_NUMBER_NOISE_H
+#pragma once
 
 #include "quickbeam/scan.h"
 
@@ -18,5 +17,3 @@ typedef struct qb__number_fields {
 /* Measures the noise in a few rows of a few views, which are the same for every job of the scan. Structure as fine as a
  * pixel counts as noise. */
 qb_status qb__number_noise_of(qb_scan *scan, const qb__number_fields *fields, qb__number_noise *noise);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_OPPOSITE_LOOK_H
-#define QB_PREP_OPPOSITE_LOOK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -86,5 +85,3 @@ qb__opposite_fit qb__opposite_settle(qb__opposite_look *l, double *column);
 /* The column, in bins, about which opposite views agree best; the share `edge` of the columns at either end is not
  * searched. */
 double qb__opposite_search(const qb__opposite_look *l, double edge);
-
-#endif

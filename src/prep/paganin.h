@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PAGANIN_H
-#define QB_PREP_PAGANIN_H
+#pragma once
 
 #include "quickbeam/recon.h"
 #include "quickbeam/scan.h"
@@ -33,5 +32,3 @@ qb_status qb__paganin_of(const qb_scan_info *info, const qb_geometry *geometry, 
                          qb__paganin *filter);
 /* Describe the filter in one sentence, with all numbers and the formula. */
 void qb__paganin_text(const qb__paganin *filter, char *text, size_t size);
-
-#endif

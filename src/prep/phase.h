@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PHASE_H
-#define QB_PREP_PHASE_H
+#pragma once
 
 #include "io/scan/scan.h"
 #include "prep/paganin.h"
@@ -41,5 +40,3 @@ bool qb__phase_keeps(const qb_scan *scan, const qb__device *there);
 qb_status qb__phase_kept_of(qb_scan *scan, size_t row, qb__phase_kept *kept);
 bool qb__phase_fills(qb_scan *scan);
 void qb__phase_halt(qb_scan *scan);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PHASE_DEVICE_H
-#define QB_PREP_PHASE_DEVICE_H
+#pragma once
 
 #include "device/device.h"
 #include "io/scan/scan.h"
@@ -62,5 +61,3 @@ static inline qb__device_rows qb__phase_kept_rows(const qb__phase_kept *kept, si
 }
 qb_status qb__phase_device_kept(qb__phase_device *device, const qb__phase_request *request, size_t row,
                                 qb__phase_kept *kept);
-
-#endif

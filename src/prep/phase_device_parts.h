@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PHASE_DEVICE_PARTS_H
-#define QB_PREP_PHASE_DEVICE_PARTS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -94,5 +93,3 @@ qb_status qb__phase_serve_kept(qb__phase_device *p, const qb__phase_request *req
 qb_status qb__phase_drain(qb__phase_slot *s, const qb__phase_request *request, size_t floats);
 /* After an error: waits until the slots are idle. */
 qb_status qb__phase_quiet(qb__phase_device *p, qb_status status);
-
-#endif

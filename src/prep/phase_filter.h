@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PHASE_FILTER_H
-#define QB_PREP_PHASE_FILTER_H
+#pragma once
 
 #include "cpu/fft/fft_lanes.h"
 #include "prep/paganin.h"
@@ -29,5 +28,3 @@ void qb__phase_filter_row(const qb__phase_filter *filter, float *line, float *sp
 size_t qb__phase_filter_scratch(const qb__phase_filter *filter); /* floats */
 void qb__phase_filter_run(const qb__phase_filter *filter, float *spectra, const qb__fft_rows *which, float *scratch);
 void qb__phase_filter_back(const qb__phase_filter *filter, float *spectrum, float *line);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PHASE_REQUEST_H
-#define QB_PREP_PHASE_REQUEST_H
+#pragma once
 
 #include "prep/neighbours.h"
 
@@ -18,5 +17,3 @@ typedef struct qb__phase_request {
                       const struct qb__phase_request *of, void *raw);
     void *self;
 } qb__phase_request;
-
-#endif

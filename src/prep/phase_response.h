@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PHASE_RESPONSE_H
-#define QB_PREP_PHASE_RESPONSE_H
+#pragma once
 
 #include "prep/paganin.h"
 #include "quickbeam/status.h"
@@ -23,5 +22,3 @@ void qb__phase_response_clear(qb__phase_response *response);
 
 /* Columns and rows that a block reads beyond those that it returns. Beyond them less than 1e-4 of the kernel lies. */
 void qb__phase_margins(const qb__paganin *how, size_t rows, size_t *wide, size_t *high);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PHASE_ROWS_H
-#define QB_PREP_PHASE_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ bool qb__phase_fill(float *line, size_t columns);
 /* Convert filtered transmissions back to numbers, NAN where `raw` has no value; raw NULL: all pixels have one.
  * scratch[columns] */
 void qb__phase_numbers(const qb__phase_row *row, const void *raw, const float *line, float *scratch, float *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PICTURES_H
-#define QB_PREP_PICTURES_H
+#pragma once
 
 #include "quickbeam/recon.h"
 
@@ -23,5 +22,3 @@ typedef void (*qb_tool_picture_fn)(void *user, const qb_tool_picture *picture);
  * parallel beam. */
 QB_API qb_status qb_tool_prepare_pictures(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                                           const qb_env *env, qb_tool_picture_fn see, void *user);
-
-#endif

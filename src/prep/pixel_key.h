@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PIXEL_KEY_H
-#define QB_PREP_PIXEL_KEY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ static inline size_t qb__pixel_key_row(uint64_t place) { return (size_t)((place 
 static inline size_t qb__pixel_key_column(uint64_t place) { return (size_t)((place - 1) & 0xfffff); }
 /* The smaller of two keys. */
 static inline uint64_t qb__pixel_key_first(uint64_t a, uint64_t b) { return a && (!b || a < b) ? a : b; }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PREP_H
-#define QB_PREP_PREP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -77,5 +76,3 @@ void qb__prep_gain(const float *flat, const float *dark, size_t count, float *ga
  * row (0 if there are none) or, with keep_lost, is NaN. A saturated pixel is treated in the same way, except that
  * without a good pixel up to the row's end it is air, 0. Adds to *counts. */
 void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out, qb__prep_counts *counts);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_PREPARE_H
-#define QB_PREP_PREPARE_H
+#pragma once
 
 #include "base/json.h"
 #include "base/pool.h"
@@ -68,5 +67,3 @@ const cJSON *qb__prepare_report(const qb__prepare *prepare, const qb__prep_count
 /* QB_BAD_INPUT if all values were corrected, because such a volume is no result. */
 qb_status qb__prepare_check(const char *path, const qb__prep_counts *counts, int threads);
 void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more);
-
-#endif

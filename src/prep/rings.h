@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_RINGS_H
-#define QB_PREP_RINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -168,5 +167,3 @@ void qb__rings_find(const qb__rings_how *how, const float *sinogram, size_t view
 /* As qb__rings_find, for averaged views, `apart` floats from one to the next, and the sums of their changes. */
 void qb__rings_find_averaged(const qb__rings_how *how, const float *lines, size_t apart, const float *change,
                              qb__rings_row *row);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_RINGS_DEVICE_H
-#define QB_PREP_RINGS_DEVICE_H
+#pragma once
 
 #include "prep/step.h"
 
@@ -20,5 +19,3 @@ bool qb__rings_device_fills(const qb__rings_device *device);
 /* Waits for the transfer: lines[group of views][row][column] and change[row][column], valid until the buffer is used
  * again. */
 qb_status qb__rings_device_end(qb__rings_device *device, int turn, const float **lines, const float **change);
-
-#endif

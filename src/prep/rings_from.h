@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_RINGS_FROM_H
-#define QB_PREP_RINGS_FROM_H
+#pragma once
 
 #include "io/scan/scan.h"
 #include "prep/step.h"
@@ -22,5 +21,3 @@ qb_status qb__rings_from_open(const qb__pass *asked, qb__rings_from *from);
 /* Passes the finished field of the stored images on to the resampling. Does nothing if they are not resampled. */
 void qb__rings_from_give(qb__rings_from *from, const qb__pass *asked, float **field);
 void qb__rings_from_close(qb__rings_from *from);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_RINGS_QUEUE_H
-#define QB_PREP_RINGS_QUEUE_H
+#pragma once
 
 #include "base/pool.h"
 #include "prep/rings_device.h"
@@ -18,5 +17,3 @@ typedef struct qb__rings_queue {
 
 /* Calls work->find for scan rows row <= r < end. */
 qb_status qb__rings_run(const qb__rings_queue *work, size_t row, size_t end, qb__pool *pool, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_ROLLED_ROWS_H
-#define QB_PREP_ROLLED_ROWS_H
+#pragma once
 
 #include "geometry/roll.h"
 #include "ops/resample.h"
@@ -25,5 +24,3 @@ size_t qb__rolled_rows_scratch(const qb__rolled_rows *rolled, size_t count);
 void qb__rolled_rows_view(const qb__rolled_rows *rolled, const qb__prepare *prepare, size_t view, size_t row0,
                           size_t step, size_t count, const char *raw, float *out, size_t stride, void *scratch,
                           qb__prep_counts *counts);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_ROW_INTERLACE_H
-#define QB_PREP_ROW_INTERLACE_H
+#pragma once
 
 #include "prep/prepare.h"
 
@@ -10,5 +9,3 @@
  * positions agree; 0: neither, or unknown. For rows row0 <= row < row0 + rows, which are prepared; reads a few rows of
  * some 72 views. */
 qb_status qb__row_interlace_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t rows, int *from);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_ROW_SAMPLE_H
-#define QB_PREP_ROW_SAMPLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ qb_status qb__row_sample_read(qb_scan *scan, const qb__row_sample *where, qb__li
 /* Number of views of which this number of rows can be read at the cost of a few percent of the scan; all views of a
  * small scan. */
 size_t qb__views_affordable(const qb_scan *scan, size_t rows);
-
-#endif

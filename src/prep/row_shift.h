@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_ROW_SHIFT_H
-#define QB_PREP_ROW_SHIFT_H
+#pragma once
 
 #include "prep/prepare.h"
 
@@ -23,5 +22,3 @@ typedef enum qb__row_beam { QB__ROW_PARALLEL, QB__ROW_CIRCLE, QB__ROW_OTHER, QB_
 qb_status qb__row_shift_find(qb_scan *scan, const qb__prepare *prepare, size_t row0, size_t row1, qb__row_beam beam,
                              size_t room, qb__row_shift *found);
 void qb__row_shift_warn(const qb__row_shift *found, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_SCAN_ROWS_H
-#define QB_PREP_SCAN_ROWS_H
+#pragma once
 
 #include "io/scan/scan.h"
 #include "prep/phase_rows.h"
@@ -18,5 +17,3 @@ void qb__scan_rows_clear(qb__scan_rows *rows);
 /* For a view and row; change: buffer of a row, used until the row is done. */
 qb__phase_row qb__scan_row(const qb__scan_rows *rows, size_t view, size_t row, float *change);
 size_t qb__scan_rows_bytes(const qb__scan_rows *rows);
-
-#endif

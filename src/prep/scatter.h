@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_SCATTER_H
-#define QB_PREP_SCATTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ typedef struct qb__scatter {
 bool qb__scatter_is_smooth(const qb_prep_options *options);
 /* QB_BAD_ARGUMENT. */
 qb_status qb__scatter_smooth(const qb_scan_info *info, const qb_prep_options *options, qb__scatter *scatter);
-
-#endif

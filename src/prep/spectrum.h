@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_SPECTRUM_H
-#define QB_PREP_SPECTRUM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ qb_status qb__spectrum_parse(const char *option, const char *text, qb__spectrum 
 double qb__spectrum_line(const qb__spectrum *spectrum, double length);
 /* The length for that line integral; line >= 0. */
 double qb__spectrum_length(const qb__spectrum *spectrum, double line);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_STEP_H
-#define QB_PREP_STEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,5 +124,3 @@ void qb__step_set(const qb__step *step, qb_prep_options *options, const qb_prep_
 const char *qb__steps_change(const qb_scan_info *info, const qb_prep_options *options);
 /* Checks the options of all steps. QB_BAD_ARGUMENT. */
 qb_status qb__steps_check(const qb_scan_info *info, const qb_prep_options *options);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_TURN_CHECK_H
-#define QB_PREP_TURN_CHECK_H
+#pragma once
 
 #include "base/json.h"
 #include "prep/row_sample.h"
@@ -22,5 +21,3 @@ typedef struct qb__turn_asked {
  * be NULL). *told (may be NULL): true if it warned. */
 qb_status qb__turn_check(const qb__line_mass *lines, const qb__turn_asked *asked, size_t views, const qb_env *env,
                          cJSON *report, bool *told);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_TURN_FIT_H
-#define QB_PREP_TURN_FIT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ typedef struct qb__turn_fit {
 void qb__turn_fit_tracks(const qb__turn_track *tracks, size_t count, double span, double least, qb__turn_fit *fit);
 
 double qb__turn_variance(const double *y, size_t n, double *mean);
-
-#endif

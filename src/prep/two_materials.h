@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_TWO_MATERIALS_H
-#define QB_PREP_TWO_MATERIALS_H
+#pragma once
 
 #include "prep/spectrum.h"
 #include "quickbeam/recon.h"
@@ -40,5 +39,3 @@ void qb__two_clear(qb__two *two);
 /* The line integral of the light material alone that --hardening spectrum: converts to the monochromatic attenuation of
  * the ray at the energy of `base` and `dense`. p: as measured; d: mm of the dense material, above 0. */
 float qb__two_line(const qb__two *two, float p, float d);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_VIEW_CLOSING_H
-#define QB_PREP_VIEW_CLOSING_H
+#pragma once
 
 #include "quickbeam/env.h"
 
@@ -21,5 +20,3 @@ typedef struct qb__view_closing {
 double qb__view_closing_judge(const qb__view_closing *c);
 
 void qb__view_closing_warn(double times, double gap, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_VIEW_ENDS_H
-#define QB_PREP_VIEW_ENDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ typedef struct qb__view_ends {
 qb_status qb__view_ends_find(qb_scan *scan, const qb__prepare *prepare, const qb__view_ends_of *asked,
                              qb__view_ends *found);
 void qb__view_ends_warn(const qb__view_ends *found, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_VIEW_ENDS_PARTS_H
-#define QB_PREP_VIEW_ENDS_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -73,5 +72,3 @@ double qb__ends_evenness(const qb__ends_measure *m);
 int qb__ends_seam(qb__ends_look *l, double gap, double *leans);
 /* count: views of each group; there are two groups on either side. */
 qb__ends_gap qb__ends_take_gap(const qb__ends_look *l, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_VIEW_FLIPS_H
-#define QB_PREP_VIEW_FLIPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ void qb__view_flips_add(qb__view_flips *flips, const float *line);
 /* Ratio by which views differ less from the mirror images of the next ones; 0: they are not mirrored. noise: rms of the
  * noise of a difference of two bins. */
 double qb__view_flips_judge(const qb__view_flips *flips, double noise);
-
-#endif

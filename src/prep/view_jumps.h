@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_VIEW_JUMPS_H
-#define QB_PREP_VIEW_JUMPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void qb__view_jumps_add(qb__view_jumps *j, size_t view, const float *line);
  * counts; noise: rms of a difference of pure noise. */
 double qb__view_jumps_at(const qb__view_jumps *j, size_t view, double least, double noise);
 void qb__view_jumps_end(qb__view_jumps *j);
-
-#endif

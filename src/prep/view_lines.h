@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_VIEW_LINES_H
-#define QB_PREP_VIEW_LINES_H
+#pragma once
 
 #include "io/scan/scan.h"
 
@@ -19,5 +18,3 @@ qb_status qb__view_lines_create(qb_scan *scan, const size_t *row, size_t rows, q
 /* `raw`: row[r] of this view, valid until the next call. */
 qb_status qb__view_lines_read(qb__view_lines *lines, size_t view, size_t r, const char **raw);
 void qb__view_lines_destroy(qb__view_lines *lines);
-
-#endif

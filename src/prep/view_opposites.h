@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_VIEW_OPPOSITES_H
-#define QB_PREP_VIEW_OPPOSITES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ qb_status qb__opposites_find(qb_scan *scan, const qb__prepare *prepare, const qb
                              qb__opposites *found);
 /* `told`: a warning about the angles was given before, so they are not warned of again. */
 void qb__opposites_warn(const qb__opposites *found, bool told, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_VIEW_STEPS_H
-#define QB_PREP_VIEW_STEPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ qb_status qb__view_steps_find(qb_scan *scan, const qb__prepare *prepare, const d
 /* True if the angles belong to other views. */
 bool qb__view_steps_misfit(const qb__view_steps *found);
 void qb__view_steps_warn(const qb__view_steps *found, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_VIEW_SUMS_H
-#define QB_PREP_VIEW_SUMS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@
  * 0: too few rows show all of the object, or noise explains the variation. */
 double qb__view_sums_swing(const qb__line_mass *lines, size_t columns);
 void qb__view_sums_warn(double swing, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_WARP_H
-#define QB_PREP_WARP_H
+#pragma once
 
 #include "io/scan/scan.h"
 
@@ -30,5 +29,3 @@ qb_status qb__warp_rows(qb__warp *warp, size_t *row0, size_t *row1);
  * field[row][column] is subtracted from line integrals, and is the factor of transmissions, 0 where a pixel has no
  * value. Takes over `field`. */
 void qb__warp_correct(qb__warp *warp, size_t row0, size_t row1, float *field);
-
-#endif

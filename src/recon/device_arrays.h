@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_DEVICE_ARRAYS_H
-#define QB_RECON_DEVICE_ARRAYS_H
+#pragma once
 
 #include "io/tensor/tensor_device.h"
 #include "planner/device_pick.h"
@@ -30,5 +29,3 @@ qb_status qb__device_arrays_put(const qb__device_arrays *arrays, qb__queue *down
 
 /* Slots without memory, for data that are used in place. */
 extern const qb__slot_maker qb__token_slots;
-
-#endif

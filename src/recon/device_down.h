@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_DEVICE_DOWN_H
-#define QB_RECON_DEVICE_DOWN_H
+#pragma once
 
 #include "job/volume_out.h"
 #include "kernels/convert/convert_device.h"
@@ -30,5 +29,3 @@ qb_status qb__down_run(const qb__down *down, qb__convert *convert, qb__queue *qu
                        size_t slices, size_t first, size_t count, void *host);
 /* Add the number of clamped values to the volume's report. Waits for the queue. */
 qb_status qb__down_count(qb__convert *convert, qb__queue *queue, qb__volume_out *volume);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_DEVICE_SUM_H
-#define QB_RECON_DEVICE_SUM_H
+#pragma once
 
 #include "base/comm.h"
 #include "device/device.h"
@@ -25,5 +24,3 @@ qb_status qb__device_sum_barrier(qb__device_sum *sum, qb_status status);
 /* The transport, such as "NCCL 2.27.3", or the hosts and why. */
 void qb__device_sum_report(const qb__device_sum *sum, char words[256]);
 void qb__device_sum_close(qb__device_sum *sum); /* NULL-safe */
-
-#endif

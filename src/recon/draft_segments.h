@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_DRAFT_SEGMENTS_H
-#define QB_RECON_DRAFT_SEGMENTS_H
+#pragma once
 
 #include "prep/dense.h"
 #include "quickbeam/project.h"
@@ -21,5 +20,3 @@ typedef struct qb__segments {
 
 /* volume[voxels], 1/mm, becomes the dense share of each voxel, which may exceed 1. */
 qb_status qb__segments_find(qb__segments *segments, float *volume, const qb_env *env);
-
-#endif

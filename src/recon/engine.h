@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_ENGINE_H
-#define QB_RECON_ENGINE_H
+#pragma once
 
 #include "base/json.h"
 #include "geometry/partition.h"
@@ -101,5 +100,3 @@ static inline const char *qb__engine_name(const qb__engine *engine) { return eng
 static inline const char *qb__engine_place(const qb__engine *engine) {
     return engine->on_device ? "the device" : "this computer";
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FACTS_H
-#define QB_RECON_FACTS_H
+#pragma once
 
 #include "planner/device_pick.h"
 #include "quickbeam/geometry.h"
@@ -50,5 +49,3 @@ void qb__facts_of_pick(qb__job_facts *facts, const qb__device_pick *pick, const 
 void qb__facts_print(const qb__job_facts *facts, size_t device_bytes, cJSON *plan);
 /* Tell the user which device computes, with the warnings of that. */
 void qb__facts_report(const qb__job_facts *facts, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_LOCKED_RING_H
-#define QB_RECON_LOCKED_RING_H
+#pragma once
 
 #include "device/device.h"
 #include "job/pipeline.h"
@@ -15,5 +14,3 @@ typedef struct qb__locked_ring {
 } qb__locked_ring;
 
 qb__slot_maker qb__locked_slots(qb__locked_ring *ring);
-
-#endif

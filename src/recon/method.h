@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_METHOD_H
-#define QB_RECON_METHOD_H
+#pragma once
 
 #include "io/digest.h"
 #include "io/plain/source.h"
@@ -114,5 +113,3 @@ typedef struct qb__method {
      * its final name. */
     void (*close)(void *plan, bool named);
 } qb__method;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_PLANE_H
-#define QB_RECON_PLANE_H
+#pragma once
 
 #include <signal.h>
 
@@ -22,5 +21,3 @@ QB_API void qb_tool_job_is_checked(qb_job *job);
 QB_API qb_status qb_tool_fdk_plane(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                                    const qb_fdk_options *options, const qb_tool_plane *plane, const qb_env *env,
                                    float *out);
-
-#endif

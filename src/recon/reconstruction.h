@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_RECONSTRUCTION_H
-#define QB_RECON_RECONSTRUCTION_H
+#pragma once
 
 #include "recon/method.h"
 
@@ -32,5 +31,3 @@ qb_status qb__reconstruction_plan_along(const qb__method *method, qb_scan *scan,
 
 /* The plan of the method for this job; NULL if the job belongs to another method. */
 const void *qb__reconstruction_plan_of(const qb_job *job, const qb__method *method);
-
-#endif

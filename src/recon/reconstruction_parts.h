@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_RECONSTRUCTION_PARTS_H
-#define QB_RECON_RECONSTRUCTION_PARTS_H
+#pragma once
 
 #include "base/comm.h"
 #include "prep/dense.h"
@@ -187,5 +186,3 @@ double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int th
 double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan);
 /* The plan's JSON for the current choice. */
 qb_status qb__reconstruction_describe(qb__reconstruction *r);
-
-#endif

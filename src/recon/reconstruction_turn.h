@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_RECONSTRUCTION_TURN_H
-#define QB_RECON_RECONSTRUCTION_TURN_H
+#pragma once
 
 #include "center/center_look.h"
 #include "prep/view_opposites.h"
@@ -14,5 +13,3 @@ qb_status qb__reconstruction_look_turn(qb__reconstruction *r, const qb__lines_lo
 void qb__axis_asked(const qb__reconstruction *r, qb__center_look *asked, double *stated, double *radians);
 /* Bytes that a check may take, of what streaming will use. */
 size_t qb__look_room(const qb__reconstruction *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_SWEEP_H
-#define QB_RECON_SWEEP_H
+#pragma once
 
 #include "quickbeam/recon.h"
 
@@ -30,5 +29,3 @@ QB_API qb_status qb_tool_sweep_add(qb_tool_sweep *sweep, qb_job *job, const qb_e
 /* Write the contact sheet and publish all files. *report is a JSON object; release it with qb_text_free. */
 QB_API qb_status qb_tool_sweep_finish(qb_tool_sweep *sweep, char **report);
 QB_API void qb_tool_sweep_destroy(qb_tool_sweep *sweep); /* NULL-safe; removes files that are not published */
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_SIMULATE_DETECTOR_H
-#define QB_SIMULATE_DETECTOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ double qb__beam(double x, double y);
 /* A Poisson random number with that mean: by inversion below 10, else by transformed rejection (PTRS; W. Hoermann,
  * Insurance: Mathematics and Economics 12 (1993) 39). */
 double qb__poisson(qb__random *random, double mean);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_SIMULATE_FAULTS_H
-#define QB_SIMULATE_FAULTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ void qb__faults_apply(const qb__detector_faults *faults, size_t view, size_t row
 /* Multiplies a row of a flat by the faults of the beam. `view`: the flat is taken before this view; NAN: before the beam
  * has changed. */
 void qb__faults_of_flat(const qb__detector_faults *faults, size_t flat, double view, size_t row, double *transmission);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_SIMULATE_POLYCHROMATIC_H
-#define QB_SIMULATE_POLYCHROMATIC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ void qb__polychromatic_apply(const qb__polychromatic *polychromatic, size_t coun
  * scratch. */
 void qb__polychromatic_apply_two(const qb__polychromatic *polychromatic, const qb_geometry *geometry, size_t view,
                                  size_t row, size_t end, double *line, double *dense, void *scratch);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_SIMULATE_RABBITCT_SYNTHETIC_H
-#define QB_SIMULATE_RABBITCT_SYNTHETIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ typedef struct qb__rabbitct_synthetic {
 /* Files appear when all is written. Memory: 8 bytes per voxel of each reference. `env` may be NULL. */
 qb_status qb__rabbitct_synthesize(const char *path, const qb__rabbitct_synthetic *what, qb__pool *pool,
                                   const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_SIMULATE_SIMULATE_H
-#define QB_SIMULATE_SIMULATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -71,5 +70,3 @@ qb_status qb__simulate_finish(const qb__simulation *simulation, qb_writer **writ
 
 /* Write a RabbitCT data set instead of a scan. */
 qb_status qb__simulate_rabbitct(const qb_simulate_options *options, const qb_env *env);
-
-#endif

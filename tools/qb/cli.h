@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CLI_H
-#define QB_CLI_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -312,5 +311,3 @@ qb_status cmd_tune(cli *c);
 __attribute__((format(printf, 2, 3))) qb_status complain(qb_status status, const char *format, ...);
 /* The message of the last failure: that of the last complain(), or else the library's detail. */
 const char *complaint(void);
-
-#endif

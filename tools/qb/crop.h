@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_TOOLS_CROP_H
-#define QB_TOOLS_CROP_H
+#pragma once
 
 #include "cli.h"
 
@@ -13,5 +12,3 @@ bool crop_asked(cli *c, const qb_param *row, const char *value);
 qb_status crop_run(cli *c);
 /* What the verb does with its job during the first run. */
 qb_status crop_job(cli *c, qb_job *job, qb_scan *scan, const qb_geometry *geometry);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_REPORT_HTML_H
-#define QB_REPORT_HTML_H
+#pragma once
 
 #include <unistd.h>
 
@@ -12,5 +11,3 @@ qb_status html_report_begin(cli *c);
 /* Called after the job: writes the page. `plan` and `report` are the job's JSON; geometry NULL: a parallel beam. */
 qb_status html_report_write(cli *c, qb_scan *scan, const qb_geometry *geometry, const char *plan, const char *report);
 void html_report_end(cli *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_REPORT_IMAGE_H
-#define QB_REPORT_IMAGE_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ typedef struct image {
 
 /* Appends values[high][wide] to a list. Does nothing where `values` is NULL or memory runs out. */
 void add_image(cJSON *list, const float *values, const image *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_REPORT_SCAN_H
-#define QB_REPORT_SCAN_H
+#pragma once
 
 #include "cli.h"
 
@@ -13,5 +12,3 @@ void report_scan_add(cJSON *root, const cli *c, qb_scan *scan, const qb_geometry
 /* report_drawing.c: adds "drawing", the geometry that qb info --preview draws, with the axis and the volume of this
  * job. */
 void report_drawing_add(cJSON *root, qb_scan *scan, const qb_geometry *given, const cJSON *plan, const cJSON *done);
-
-#endif

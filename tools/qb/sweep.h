@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_TOOLS_SWEEP_H
-#define QB_TOOLS_SWEEP_H
+#pragma once
 
 #include "cli.h"
 
@@ -39,5 +38,3 @@ void sweep_print_table(const sweep_values *values, const cJSON *report);
 
 /* cmd_fbp.c: prints the name of a picture and its black and white values; prints nothing for NULL. */
 void print_picture(const cJSON *picture, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_BENCH_LINK_H
-#define QB_BENCH_BENCH_LINK_H
+#pragma once
 
 #include "base/comm.h"
 #include "planner/device_select.h"
@@ -27,5 +26,3 @@ qb_status qb__bench_link_up(const qb__bench_link *link, int turns);
 qb_status qb__bench_link_down(const qb__bench_link *link, int turns);
 /* Bytes of device memory for this rank. */
 qb_status qb__bench_link_room(const qb__bench_link *link, double *bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_MACHINE_PARTS_H
-#define QB_BENCH_MACHINE_PARTS_H
+#pragma once
 
 #include "base/json.h"
 #include "quickbeam/env.h"
@@ -11,5 +10,3 @@ void qb__machine_know(cJSON *rates, const char *name, double work, double second
 
 /* Coordinate descent of as many groups of slices as there are threads (planner/rates.h, "icd_"). */
 qb_status qb__machine_icd(cJSON *rates, const qb_env *env);
-
-#endif

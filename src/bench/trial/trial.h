@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_TRIAL_H
-#define QB_BENCH_TRIAL_H
+#pragma once
 
 #include "base/pool.h"
 #include "device/device.h"
@@ -54,5 +53,3 @@ typedef qb_status qb__slice_rows(void *context, unsigned slice, float *rows);
  * first, middle and last slice. */
 qb_status qb__parallel_error(qb__queue *queue, const qb__memory *out, const struct qb__bp_parallel_problem *problem,
                              qb_interp interp, unsigned slices, qb__slice_rows *rows_of, void *context, double *rel_l2);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_TRIAL_KIND_H
-#define QB_BENCH_TRIAL_KIND_H
+#pragma once
 
 #include "bench/trial/trial.h"
 #include "cpu/bp_cone/bp_cone.h"
@@ -63,5 +62,3 @@ typedef struct qb__cone_trial {
 
 qb_status qb__cone_trial_make(qb__cone_trial *trial, const qb__trial_sizes *sizes);
 void qb__cone_trial_release(qb__cone_trial *trial);
-
-#endif

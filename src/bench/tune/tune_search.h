@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_BENCH_TUNE_SEARCH_H
-#define QB_BENCH_TUNE_SEARCH_H
+#pragma once
 
 #include "base/json.h"
 #include "bench/trial/trial.h"
@@ -21,5 +20,3 @@ const char *qb__tune_refusal(const qb__tune_place *place, const qb__variant *var
  * seconds; 0: no others), and keeps the best in the tuning file. Adds to `row`: kernel, and not_run
  * or tried, left_out, parameters, giga_updates_per_second, ratio_to_start. */
 qb_status qb__tune_variant(const qb__tune_place *place, const qb__variant *variant, double deadline, cJSON *row);
-
-#endif

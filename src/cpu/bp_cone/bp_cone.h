@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_BP_CONE_BP_CONE_H
-#define QB_CPU_BP_CONE_BP_CONE_H
+#pragma once
 
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/partition.h"
@@ -79,5 +78,3 @@ double qb__bp_cone_nearest(const qb__bp_cone_problem *problem);
 /* The double-precision oracle (ref/): the contribution of one view, image[row * row_stride + column], to a voxel. */
 double qb__bp_cone_reference(const qb__bp_cone_problem *problem, size_t view, const float *image, size_t row_stride,
                              size_t x, size_t y, size_t z);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prefetching in bp_cone_matrix: the cells that the rays of the next view will read, a box around the tile's image;
  * and, before a new tile, its voxels. */
-#ifndef QB_CPU_BP_CONE_BP_CONE_AHEAD_H
-#define QB_CPU_BP_CONE_BP_CONE_AHEAD_H
+#pragma once
 
 #include "bp_cone_line.h"
 
@@ -59,5 +58,3 @@ static inline ahead ahead_of(const qb__bp_cone_problem *p, size_t view, const ch
     a.each = (a.lines * a.rows + steps - 1) / steps;
     return a;
 }
-
-#endif

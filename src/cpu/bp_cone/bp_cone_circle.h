@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_BP_CONE_BP_CONE_CIRCLE_H
-#define QB_CPU_BP_CONE_BP_CONE_CIRCLE_H
+#pragma once
 
 #include "bp_cone.h"
 
@@ -26,5 +25,3 @@ typedef struct qb__cone_circle {
 
 /* False if the matrices do not allow it. */
 bool qb__cone_circle_of(const qb__bp_cone_problem *problem, qb__cone_circle *circle);
-
-#endif

@@ -6,8 +6,7 @@
  * 1e-5 pixels in single precision for any detector width. A line of voxels along x is limited to those whose rays hit
  * the window: each border of the window is a plane through the source, which gives an inequality that is linear in
  * x. */
-#ifndef QB_CPU_BP_CONE_BP_CONE_LINE_H
-#define QB_CPU_BP_CONE_BP_CONE_LINE_H
+#pragma once
 
 #include "bp_cone.h"
 #include "base/memory.h"
@@ -167,5 +166,3 @@ static inline bool cone_next_tile(qb__bp_cone_brick b, const cone_tile *tile, co
     *next = cone_tile_at(b, x, y, z);
     return z < b.z1;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * and, through `layout`, the storage of pixels: rows of `stride` 32-bit cells, with GUARD zero cells before the first
  * column and GUARD zero rows before the window's first. */
-#ifndef QB_CPU_BP_CONE_BP_CONE_MATRIX_H
-#define QB_CPU_BP_CONE_BP_CONE_MATRIX_H
+#pragma once
 
 #include "bp_cone_ahead.h"
 #include "bp_cone_variants.h"
@@ -244,5 +243,3 @@ INLINE void pack_rows(const qb__bp_cone_problem *p, qb__bp_cone_window window, c
 #define MATRIX_VARIANT                                                                                                 \
     .brick = {16 * CONE_TILE_X, CONE_TILE_Y, CONE_TILE_Z}, .view_bytes = matrix_view_bytes,                            \
     .scratch_bytes = matrix_scratch_bytes, .run = matrix_run
-
-#endif

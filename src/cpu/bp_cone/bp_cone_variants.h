@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_BP_CONE_BP_CONE_VARIANTS_H
-#define QB_CPU_BP_CONE_BP_CONE_VARIANTS_H
+#pragma once
 
 #include "bp_cone.h"
 
@@ -8,5 +7,3 @@
 extern const qb__bp_cone_variant qb__bp_cone_matrix_scalar, qb__bp_cone_matrix_avx2, qb__bp_cone_matrix_avx2_float,
     qb__bp_cone_matrix_avx512, qb__bp_cone_matrix_avx512vnni, qb__bp_cone_matrix_avx512_float;
 extern const qb__bp_cone_variant qb__bp_cone_circular_scalar, qb__bp_cone_circular_avx2, qb__bp_cone_circular_avx512;
-
-#endif

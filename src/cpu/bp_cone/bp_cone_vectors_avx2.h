@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The vectors of bp_cone_matrix.h, and the conversion of coordinates to cells. */
-#ifndef QB_CPU_BP_CONE_BP_CONE_VECTORS_AVX2_H
-#define QB_CPU_BP_CONE_BP_CONE_VECTORS_AVX2_H
+#pragma once
 
 #include <immintrin.h>
 #include <stdbool.h>
@@ -83,5 +82,3 @@ INLINE void fetch(const ray *r, reading how, lanes on, integers index, __m256i *
     *left = _mm256_permute4x64_epi64(even, 0xd8);
     *right = _mm256_permute4x64_epi64(odd, 0xd8);
 }
-
-#endif

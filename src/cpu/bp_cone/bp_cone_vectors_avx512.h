@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The vectors of bp_cone_matrix.h, and the conversion of coordinates to cells. */
-#ifndef QB_CPU_BP_CONE_BP_CONE_VECTORS_AVX512_H
-#define QB_CPU_BP_CONE_BP_CONE_VECTORS_AVX512_H
+#pragma once
 
 #include <immintrin.h>
 #include <stdbool.h>
@@ -112,5 +111,3 @@ INLINE void fetch(const char *origin, reading how, lanes on, integers index, __m
     *left = _mm512_permutex2var_epi32(low, even, high);
     *right = _mm512_permutex2var_epi32(low, odd, high);
 }
-
-#endif

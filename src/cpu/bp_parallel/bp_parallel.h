@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_BP_PARALLEL_BP_PARALLEL_H
-#define QB_CPU_BP_PARALLEL_BP_PARALLEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ const qb__bp_parallel_variant *qb__bp_parallel_variants(size_t *count);
 /* The double-precision oracle (ref/): one pixel of one slice; rows[view * row_stride + column]. */
 double qb__bp_parallel_reference(const qb__bp_parallel_problem *problem, qb_interp interp, const float *rows,
                                  size_t row_stride, size_t x, size_t y);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_BP_PARALLEL_BP_PARALLEL_LINE_H
-#define QB_CPU_BP_PARALLEL_BP_PARALLEL_LINE_H
+#pragma once
 
 #include "bp_parallel.h"
 
@@ -49,5 +48,3 @@ static inline const char *qb__bp_line_unfit(const qb__bp_parallel_problem *probl
     }
     return NULL;
 }
-
-#endif

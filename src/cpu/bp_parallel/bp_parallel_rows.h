@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_BP_PARALLEL_BP_PARALLEL_ROWS_H
-#define QB_CPU_BP_PARALLEL_BP_PARALLEL_ROWS_H
+#pragma once
 
 #include "bp_parallel.h"
 
@@ -11,5 +10,3 @@ extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx2_slice, qb__bp_p
 extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx512, qb__bp_parallel_nearest_avx512;
 extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx512_slice, qb__bp_parallel_linear_avx512_one;
 extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx512fp16;
-
-#endif

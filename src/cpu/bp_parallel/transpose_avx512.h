@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_BP_PARALLEL_TRANSPOSE_AVX512_H
-#define QB_CPU_BP_PARALLEL_TRANSPOSE_AVX512_H
+#pragma once
 
 #include <immintrin.h>
 
@@ -35,5 +34,3 @@ static inline void qb__transpose_16x16(float square[16][16]) {
         _mm512_store_ps(square[i + 12], _mm512_shuffle_f32x4(odd_top, odd_low, 0xdd));
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_FFT_LANES_H
-#define QB_CPU_FFT_LANES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ extern const qb__fft_kernel qb__fft_scalar, qb__fft_avx2, qb__fft_avx512;
 /* The kernel with the longest vectors for these features (cpu/features.h) whose L divides `length` and that has at
  * least L rows; NULL if there is none. For columns, pass L times the number of rows as length. */
 const qb__fft_kernel *qb__fft_kernel_choose(uint32_t features, size_t length);
-
-#endif

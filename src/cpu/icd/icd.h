@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_ICD_ICD_H
-#define QB_CPU_ICD_ICD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -222,5 +221,3 @@ double qb__icd_reference_update(const qb__icd_oracle *oracle, size_t slice, uint
 /* error -= A x */
 void qb__icd_reference_subtract(const qb__icd_oracle *oracle);
 double qb__icd_reference_cost(const qb__icd_oracle *oracle);
-
-#endif

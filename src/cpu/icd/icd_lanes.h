@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sixteen floats, or LANES_COUNT if that is defined, in the compiler's vector types: the same expressions, and so the
  * same bits, for every register width. */
-#ifndef QB_CPU_ICD_ICD_LANES_H
-#define QB_CPU_ICD_ICD_LANES_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -183,5 +182,3 @@ LANES_INLINE lanes lanes_exp2(lanes v) {
              f * (0.2402265070f + f * (0.0555041087f + f * (0.0096181291f + f * (0.0013333558f + f * 0.0001540353f)))));
     return (lanes)((bits)series + (__builtin_convertvector(whole, bits) << 23));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_ICD_ICD_ROWS_H
-#define QB_CPU_ICD_ICD_ROWS_H
+#pragma once
 
 #include "icd.h"
 
@@ -8,5 +7,3 @@ extern const qb__icd_variant qb__icd_scalar, qb__icd_avx2, qb__icd_avx512;
 
 /* Columns that four neighbouring voxels touch together in a view. */
 size_t qb__icd_block_width(const qb__footprints *footprints);
-
-#endif

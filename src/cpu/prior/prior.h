@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_PRIOR_PRIOR_H
-#define QB_CPU_PRIOR_PRIOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ typedef void qb__prior_step(const qb__prior_numbers *numbers, const qb__prior_vo
 extern qb__prior_step qb__prior_scalar, qb__prior_avx2, qb__prior_avx512;
 /* The fastest variant for this CPU. */
 qb__prior_step *qb__prior_for_cpu(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_H
-#define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,5 +100,3 @@ void qb__joseph_unpack(const qb__joseph_brick *brick, float *slab, size_t z0, si
  * tap() gets the voxel's index (z n[1] + y) n[0] + x. */
 void qb__joseph_reference(const qb__fan *fan, size_t row, const size_t n[3],
                           void (*tap)(void *context, size_t voxel, double weight), void *context);
-
-#endif

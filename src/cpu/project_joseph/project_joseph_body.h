@@ -9,8 +9,7 @@
  *   gather_two(p, i, on, &, &)            for any i; inactive lanes are 0
  *
  * The memory of a window of 2 WIDTH + 1 floats must be readable, with any contents. */
-#ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_BODY_H
-#define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_BODY_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -86,5 +85,3 @@ static size_t joseph_scratch_bytes(size_t rows) { return (LINE + 3 * PAD + BLOCK
         .flat_forward = flat_forward, .flat_adjoint = flat_adjoint, .flat_scratch_bytes = flat_scratch_bytes,          \
         .forward = joseph_forward, .adjoint = joseph_adjoint, .scratch_bytes = joseph_scratch_bytes,                   \
     }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* project_joseph for rays that each stay at one height, slice by slice: a vector holds neighbouring columns (forward)
  * or neighbouring voxels (adjoint). See project_joseph_body.h for the vectors. */
-#ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_FLAT_H
-#define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_FLAT_H
+#pragma once
 
 /* Zero floats before and after the columns of a tile, which windows read. */
 enum { FLAT_PAD = 384 };
@@ -190,5 +189,3 @@ static void flat_adjoint(const qb__flat_tile *t, const qb__flat_view *view, int 
 }
 
 static size_t flat_scratch_bytes(size_t columns) { return 4 * (columns + 2 * FLAT_PAD) * sizeof(float); }
-
-#endif

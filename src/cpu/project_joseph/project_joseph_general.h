@@ -5,8 +5,7 @@
  * If rows follow one another closely along z, as for a slightly tilted detector, those of a vector lie between the same
  * two or three lines along z: they read through windows, and the adjoint finds for each voxel along z the rows that
  * reach it. Otherwise every ray fetches its voxels one by one, and the adjoint adds to them one after the other. */
-#ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_GENERAL_H
-#define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_GENERAL_H
+#pragma once
 
 /* Rows r <= row < r + WIDTH of a fan within a brick that have one main axis: their crossings with its first plane, and
  * their movement per plane. */
@@ -224,5 +223,3 @@ static void general_adjoint(const qb__joseph_brick *brick, const qb__fan *f, siz
         }
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
 /* The adjoint of project_joseph for a slightly tilted detector: in a voxel plane the rays of a column lie in a row that
  * is nearly parallel to z and evenly spaced, but moves across lines along z. The rows between the same two lines are
  * processed together, and each voxel of the two lines finds the rows that reach it, as in project_joseph_vertical.h. */
-#ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_LEANING_H
-#define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_LEANING_H
+#pragma once
 
 /* Largest deviation of a row, in rows, from even spacing between the column's ends; twice that from even spacing
  * relative to another row. */
@@ -170,5 +169,3 @@ static bool leaning_adjoint(const qb__joseph_brick *brick, const qb__fan *f, siz
         leaning_plane(&l, (float)plane, (float)brick->n[1 - axis], brick->data + (plane + 1) * steps[axis] + 1);
     return true;
 }
-
-#endif

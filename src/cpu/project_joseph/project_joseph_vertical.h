@@ -2,8 +2,7 @@
 /* project_joseph for columns of rays above one another: along the rows only z changes. In every voxel plane they lie
  * between the same two lines along z, so the two lines are blended once for all rows and then resampled; the adjoint
  * does the same in reverse. See project_joseph_body.h for the vectors. */
-#ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_VERTICAL_H
-#define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_VERTICAL_H
+#pragma once
 
 /* Zeros on both sides of a line that is resampled, and of a column's values; LINE is the longest stride of a brick. */
 enum { PAD = 96, LINE = 144 };
@@ -267,5 +266,3 @@ static void copy_columns(const vertical *fans, size_t count, size_t r0, size_t r
         memset(to + (r1 - r0), 0, PAD * sizeof *to);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_ROWS_FILTER_PAIRS_H
-#define QB_CPU_ROWS_FILTER_PAIRS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ typedef void qb__filter_pairs(const float *turn, const float *low, const float *
 qb__filter_pairs qb__filter_pairs_scalar, qb__filter_pairs_avx2, qb__filter_pairs_avx512;
 /* The fastest variant for these features (cpu/features.h). */
 qb__filter_pairs *qb__filter_pairs_choose(uint32_t features);
-
-#endif

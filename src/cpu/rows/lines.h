@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_ROWS_LINES_H
-#define QB_CPU_ROWS_LINES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ typedef struct qb__lines {
 extern const qb__lines qb__lines_scalar, qb__lines_avx2, qb__lines_avx512;
 /* The fastest set for these features (cpu/features.h). */
 const qb__lines *qb__lines_choose(uint32_t features);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_ROWS_RESAMPLE_ROW_H
-#define QB_CPU_ROWS_RESAMPLE_ROW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ typedef void qb__resample_loop(const float (*weight)[QB__RESAMPLE_TAPS], const q
 qb__resample_loop qb__resample_loop_scalar, qb__resample_loop_avx2;
 /* The fastest variant for these features (cpu/features.h). */
 qb__resample_loop *qb__resample_loop_choose(uint32_t features);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_CPU_ROWS_RING_LOOPS_H
-#define QB_CPU_ROWS_RING_LOOPS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ typedef struct qb__ring_loops {
 extern const qb__ring_loops qb__ring_loops_scalar, qb__ring_loops_avx2, qb__ring_loops_avx512;
 /* The fastest set for this CPU. */
 const qb__ring_loops *qb__ring_loops_here(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_BITSHUFFLE_H
-#define QB_IO_BITSHUFFLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ size_t qb__bitshuffle_unpack(size_t size, const void *in, size_t packed, void *o
 size_t qb__lz4_most(size_t bytes);
 size_t qb__lz4_pack(size_t size, const void *in, size_t bytes, void *out, size_t room);
 size_t qb__lz4_unpack(size_t size, const void *in, size_t packed, void *out, size_t room);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_CODEC_H
-#define QB_IO_CODEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ qb_status qb__codec_unpack(qb__codec_kind codec, const char *path, size_t size, 
                            void *out, size_t bytes);
 
 uint32_t qb__crc32c(const void *data, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_CODEC_KEEPS_H
-#define QB_IO_CODEC_KEEPS_H
+#pragma once
 
 #include "quickbeam/status.h"
 
@@ -9,5 +8,3 @@
  * most of the time on their pages. From the first chunk on, its heaps keep blocks of up to `bytes`, and as much at their
  * ends. 0 (the default): the program's settings stay. */
 QB_API void qb_tool_codec_keeps(int bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_GZIP_FILE_H
-#define QB_IO_GZIP_FILE_H
+#pragma once
 
 #include "io/writer_kind.h"
 
@@ -11,5 +10,3 @@
  * builds without zlib. */
 typedef enum qb__stream { QB__STREAM_GZIP, QB__STREAM_ZLIB } qb__stream;
 qb_status qb__pack_part(qb_writer *writer, size_t from, qb__stream kind, uint64_t *bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_ANGLE_LIST_H
-#define QB_IO_ANGLE_LIST_H
+#pragma once
 
 #include "quickbeam/env.h"
 
@@ -28,5 +27,3 @@ qb_status qb__angle_list_mat(qb__angle_list *list, const char *name);
 /* Whether a text is a log with "angle: NUMBER" in its lines, such as the logs of the IMAT instrument at ISIS. */
 bool qb__angle_list_is_log(const char *text);
 qb_status qb__angle_list_log(qb__angle_list *list, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_CTSIMU_PARTS_H
-#define QB_IO_CTSIMU_PARTS_H
+#pragma once
 
 #include "base/json.h"
 #include "base/status.h"
@@ -27,5 +26,3 @@ qb_status qb__ctsimu_number(const cJSON *parent, const char *key, const qb__ctsi
                             const qb__ctsimu_kind *kind, double *out);
 /* Places a part at a frame; the stage is rotated by `turn`. */
 qb_status qb__ctsimu_part(const cJSON *json, const qb__ctsimu_frame *f, double turn, qb__ctsimu_place *place);
-
-#endif

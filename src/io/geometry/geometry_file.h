@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_GEOMETRY_FILE_H
-#define QB_IO_GEOMETRY_FILE_H
+#pragma once
 
 #include "io/text.h"
 #include "quickbeam/geometry.h"
@@ -56,5 +55,3 @@ qb_status qb__geometry_kept(const char *path, qb_geometry *geometry, qb__kept_ci
 
 /* qb_geometry_save as one of a set of files. */
 qb_status qb__geometry_save(qb__publication *set, const char *path, const qb_geometry *geometry);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_UNIT_WORDS_H
-#define QB_IO_UNIT_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ bool qb__angles_like_degrees(const double *numbers, size_t count);
 
 /* True if more than eight numbers lie within a little over 2 pi: they may be degrees or radians. */
 bool qb__angles_may_be_either(size_t count, double low, double high);
-
-#endif

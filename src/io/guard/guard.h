@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_GUARD_H
-#define QB_IO_GUARD_H
+#pragma once
 
 #include "quickbeam/status.h"
 
@@ -19,5 +18,3 @@ enum { QB__GUARD_NO_MEMORY = 9 };
 QB_API qb_status qb_tool_guard_try(const char *path, const char *dataset);
 /* Read images of the dataset for the process that started this one, over standard input and output, until it ends. */
 QB_API qb_status qb_tool_guard_serve(const char *path, const char *dataset);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_GUARD_READER_H
-#define QB_IO_GUARD_READER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -51,5 +50,3 @@ qb_status qb__guard_end(pid_t child, const char *path, bool in_time);
 enum { QB__GUARD_SECONDS = 120 }; /* without an answer */
 /* In place of a dataset's name: the file is no HDF5 file but FITS with compressed images (fits_packed.c). */
 #define QB__GUARD_PACKED_FITS "packed FITS"
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_EXTERNAL_H
-#define QB_IO_EXTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ qb_status qb__external_check(const char *header, const char *file);
 /* Where the HDF5 library finds the file that `file` names: in the folder of the environment variable `prefix`, in the
  * folder of the file, or in the working folder. False: nowhere. */
 bool qb__external_find(const char *file, const char *name, const char *prefix, char path[QB__EXTERNAL_NAME]);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_HDF5_H
-#define QB_IO_HDF5_H
+#pragma once
 
 /* Only in a build with HDF5. */
 #include <hdf5.h>
@@ -157,5 +156,3 @@ qb_status qb__nxtomo_mirror(hid_t file, const char *name, const char *group, qb_
 void qb__h5_pixels(hid_t file, const char *name, const char *const *x, const char *const *y, qb__scan_parts *parts);
 /* The pixel size from the first of these datasets that exists. */
 void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__scan_parts *parts);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_HDF5_BROKEN_H
-#define QB_IO_HDF5_BROKEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +18,4 @@ void qb__h5_forget_broken(const char *path);
 #else
 static inline void qb__h5_note_broken(const char *list, size_t bytes) { (void)list, (void)bytes; }
 static inline void qb__h5_forget_broken(const char *path) { (void)path; }
-#endif
-
 #endif

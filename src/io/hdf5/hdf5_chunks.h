@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_HDF5_CHUNKS_H
-#define QB_IO_HDF5_CHUNKS_H
+#pragma once
 
 #include "io/codec/codec.h"
 #include "io/guard/guard_reader.h"
@@ -29,5 +28,3 @@ size_t qb__h5_chunks_memory(const qb__h5_chunks *chunks);
 /* As a source's read, without the lock; the dataset has rank `rank`, and all its chunks exist. */
 qb_status qb__h5_chunks_read(const qb__h5_chunks *chunks, hid_t set, int rank, const qb__source *source,
                              const qb__region *region, void *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_HDF5_OWN_H
-#define QB_IO_HDF5_OWN_H
+#pragma once
 
 #include "io/hdf5/hdf5_packed.h"
 #include "io/hdf5/hdf5_parts.h"
@@ -20,5 +19,3 @@ static inline qb__h5_packed *qb__h5_packed_of(const qb_writer *writer) {
     const qb__h5_own *own = writer->own;
     return own ? own->packed : NULL;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_HDF5_PACKED_H
-#define QB_IO_HDF5_PACKED_H
+#pragma once
 
 /* Only in a build with HDF5. */
 #include <hdf5.h>
@@ -54,5 +53,3 @@ size_t qb__h5_packed_memory(const qb__h5_packed *packed, qb_dtype dtype);
 
 /* hdf5_index.c: give the dataset its chunks, whose positions are in `list` in order. */
 qb_status qb__h5_index_put(int fd, const char *path, uint64_t header, const qb__h5_packed *packed);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_HDF5_PARTS_H
-#define QB_IO_HDF5_PARTS_H
+#pragma once
 
 /* Only in a build with HDF5. */
 #include <hdf5.h>
@@ -53,5 +52,3 @@ bool qb__h5_put_number(hid_t object, const char *name, double number);
  * allocated at once, without fill values. */
 hid_t qb__h5_make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape, const void *data,
                       hid_t layout);
-
-#endif

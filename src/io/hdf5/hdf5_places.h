@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_HDF5_PLACES_H
-#define QB_IO_HDF5_PLACES_H
+#pragma once
 
 /* Only in a build with HDF5. */
 #include <hdf5.h>
@@ -32,5 +31,3 @@ void qb__h5_places_release(qb__h5_places *places);
 uint64_t qb__h5_header(hid_t set);
 qb_status qb__h5_index_find(int fd, const char *path, uint64_t header, int rank, uint64_t *at);
 uint64_t qb__h5_word(const unsigned char *from, int bytes);
-
-#endif

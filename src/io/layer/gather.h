@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_LAYER_GATHER_H
-#define QB_IO_LAYER_GATHER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void qb__planes(const void *numbers, size_t count, size_t size, unsigned char *o
 /* Numbers first..first + count - 1 of shuffled data with `numbers` in total. */
 void qb__from_planes(const unsigned char *planes, size_t numbers, size_t size, size_t first, size_t count,
                      unsigned char *out);
-
-#endif

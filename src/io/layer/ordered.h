@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_LAYER_ORDERED_H
-#define QB_IO_LAYER_ORDERED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ typedef struct qb__ordered {
 /* memory: qb__ordered_memory(work->most) for each thread. */
 qb_status qb__pack_in_order(const qb__ordered *work, size_t threads, char *memory);
 size_t qb__ordered_memory(size_t most);
-
-#endif

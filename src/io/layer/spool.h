@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_LAYER_SPOOL_H
-#define QB_IO_LAYER_SPOOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ qb_status qb__spool_write(const qb__spool *spool, const unsigned char *written, 
 /* After a crash, chunks may be missing that were packed but not recorded in `images` (a bit each): such layers are
  * packed again. False: the spool cannot be read or written. */
 bool qb__spool_reopen(const qb__spool *spool, const unsigned char *images);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_MBIRCT_H
-#define QB_IO_MBIRCT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ bool qb__mbirct_is_scan(const char *path);
 /* The fan beams of such a file, one per detector row; QB_BAD_INPUT for a parallel beam. After a failure *geometry is
  * empty or can be released with qb_geometry_destroy. */
 qb_status qb__geometry_from_mbirct(const char *path, const char *text, qb_geometry *geometry);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_LABEL_H
-#define QB_IO_LABEL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ void qb__label_font_close(qb__label_font *font); /* NULL-safe */
  * be free. font NULL: dots; only lower-case letters, digits, points, commas and hyphens, others become blanks. Text
  * beyond the width is left out. */
 void qb__label_draw(const qb__label_font *font, float *picture, size_t wide, size_t x, size_t y, const char *text);
-
-#endif

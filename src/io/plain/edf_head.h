@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_EDF_HEAD_H
-#define QB_IO_EDF_HEAD_H
+#pragma once
 
 #include "io/plain/source.h"
 
@@ -36,5 +35,3 @@ bool qb__edf_is_general(const char *header);
 qb_status qb__edf_number(const char *path, const char *header, const char *key, size_t missing, size_t *number);
 /* Size and type of the image. */
 qb_status qb__edf_parse(const char *path, const char *header, qb__edf_frame *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_LIST_ORDER_H
-#define QB_IO_LIST_ORDER_H
+#pragma once
 
 #include "io/plain/source.h"
 
@@ -12,5 +11,3 @@ typedef struct qb__counter {
 /* Sort files whose names differ only in their numbers by the number that counts them. QB_BAD_INPUT if names differ
  * otherwise, or if two numbers could count. `numbers` (files->count, or NULL) gets the number of each. */
 qb_status qb__list_order(const char *path, const qb__counter *counter, qb__notes *files, long long *numbers);
-
-#endif

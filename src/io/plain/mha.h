@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_MHA_H
-#define QB_IO_MHA_H
+#pragma once
 
 #include "quickbeam/array.h"
 
@@ -10,5 +9,3 @@ typedef struct qb__mha_type {
 } qb__mha_type;
 enum { QB__MHA_TYPES = 8 };
 extern const qb__mha_type qb__mha_types[QB__MHA_TYPES];
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_MRC_H
-#define QB_IO_MRC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ typedef struct qb__mrc_type {
 
 enum { QB__MRC_TYPES = 5 };
 extern const qb__mrc_type qb__mrc_types[QB__MRC_TYPES];
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_PICTURES_H
-#define QB_IO_PICTURES_H
+#pragma once
 
 #include "io/formats.h"
 
@@ -24,5 +23,3 @@ typedef struct qb__picture_kind {
 qb_status qb__pictures_open(const qb__picture_kind *kind, const char *path, qb__source **source);
 /* QB_BAD_INPUT if the sides, bits or channels are not those of a picture. */
 qb_status qb__picture_check(const char *path, const qb__picture *picture);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_RABBITCT_H
-#define QB_IO_RABBITCT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ qb_status qb__rabbitct_writer_view(qb__rabbitct_writer *writer, const double mat
 qb_status qb__rabbitct_writer_reference(qb__rabbitct_writer *writer, size_t size, const uint16_t *values, size_t count);
 qb_status qb__rabbitct_writer_commit(qb__rabbitct_writer *writer); /* destroys it, also after a failure */
 void qb__rabbitct_writer_abort(qb__rabbitct_writer *writer);       /* leaves nothing; NULL-safe */
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_SETTINGS_NEAR_H
-#define QB_IO_SETTINGS_NEAR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@
 bool qb__settings_near(const char *path, char *found, size_t size);
 /* The only settings file in this folder itself. */
 bool qb__settings_in(const char *folder, char *found, size_t size);
-
-#endif

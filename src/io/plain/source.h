@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_SOURCE_H
-#define QB_IO_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -223,5 +222,3 @@ void qb__scan_parts_release(qb__scan_parts *parts);
 /* The layer of chunks, and the chunk in it, that is read as number `piece` of layers * chunks. `threads` layers take
  * turns, so that threads do not write to the same pages of memory at the same time. */
 size_t qb__layer_turn(size_t piece, size_t layers, size_t chunks, size_t threads, size_t *chunk);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_JOURNAL_H
-#define QB_IO_JOURNAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void qb__journal_close(qb__journal *journal);
  * with, NULL if no file is complete. QB_BAD_INPUT for damaged files, QB_BAD_ARGUMENT if one of the processes is
  * alive. */
 qb_status qb__journal_read(const char *staging, const char *path, size_t images, char **job, unsigned char *done);
-
-#endif

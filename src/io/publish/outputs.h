@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_OUTPUTS_H
-#define QB_IO_OUTPUTS_H
+#pragma once
 
 #include "base/inputs.h"
 #include "quickbeam/io.h"
@@ -19,5 +18,3 @@ typedef struct qb__output {
  * - a file that the caller will write is an input;
  * - the place of a file is taken by something that is not a regular file. */
 qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__inputs *inputs, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_PATHS_H
-#define QB_IO_PATHS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ qb_status qb__target_check(const char *path);
 qb_status qb__member_check(const char *path);
 /* QB_NO_SPACE, with both numbers, if `folder` has less room than `bytes`. */
 qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_PUBLICATION_H
-#define QB_IO_PUBLICATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ const qb_env *qb__publication_env(const qb__publication *publication); /* NULL-s
 qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes);
 /* Write the content into a file with a temporary name, flushed to the disk. `path` is for messages. */
 qb_status qb__write_fresh(const char *fresh, const char *path, const void *data, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_STAGING_H
-#define QB_IO_STAGING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ int qb__staging_claim(const char *folder);
 int qb__staging_share(const char *folder, const char *job, bool *first);
 /* Remove the folder and its contents, the lock last. */
 void qb__staging_remove(const char *folder);
-
-#endif

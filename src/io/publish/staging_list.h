@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_STAGING_LIST_H
-#define QB_IO_STAGING_LIST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ void qb__staging_list_published(void);
 
 /* Wait for running renames, with a time limit, allow no new ones, and remove all folders. */
 void qb__staging_list_abandon(void (*remove)(const char *name));
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_STORE_H
-#define QB_IO_STORE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@ bool qb__is_zarr(const char *folder);
 /* QB_BAD_ARGUMENT if `path` is something that a Zarr folder must not replace: a file, or a folder with other
  * contents. */
 qb_status qb__store_check(const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_SWAP_H
-#define QB_IO_SWAP_H
+#pragma once
 
 #include "io/plain/source.h"
 #include "io/publish/staging.h"
@@ -31,5 +30,3 @@ qb_status qb__file_set_write(const qb__member *members, size_t count);
 /* *count is 0 if there is no set, or its writing was cut off: then nothing has moved. Release the members. Not QB_OK:
  * it exists but cannot be read. */
 qb_status qb__file_set_read(const char *folder, qb__member members[QB__FILE_SET_MOST], size_t *count);
-
-#endif

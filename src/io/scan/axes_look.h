@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_AXES_LOOK_H
-#define QB_IO_AXES_LOOK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@
 bool qb__looks_transposed(const float *image, size_t lines, size_t columns);
 /* qb__looks_transposed for counts or transmissions: replaces them by -ln of their ratio to the largest one. */
 bool qb__looks_transposed_as(float *image, size_t lines, size_t columns, qb_quantity quantity);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_DARK_SERIES_H
-#define QB_IO_DARK_SERIES_H
+#pragma once
 
 #include "io/scan/flat_series.h"
 
@@ -8,5 +7,3 @@
  * between the dark of their time and the mean dark. `flats` may have no frames. scan->dark must exist. */
 qb_status qb__dark_series_load(qb_scan *scan, const qb__flats *darks, const qb__flats *flats,
                                const qb_scan_options *options, const qb_env *env);
-
-#endif

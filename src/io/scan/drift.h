@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_DRIFT_H
-#define QB_IO_DRIFT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void qb__drift_changes(const qb__drift *drift, size_t view, size_t first, size_t
 void qb__drift_gain(const qb__drift *drift, size_t view, size_t first, size_t count, const float *gain, float *out);
 /* Continues a hash with the drift. */
 uint64_t qb__drift_hash(const qb__drift *drift, uint64_t hash);
-
-#endif

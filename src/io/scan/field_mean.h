@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FIELD_MEAN_H
-#define QB_IO_FIELD_MEAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ typedef struct qb__field_found {
     double noise;     /* standard deviation of a usual pixel in one frame; 0: too few frames */
 } qb__field_found;
 qb_status qb__field_mean_take(const qb__field_mean *m, float *mean, qb__field_found *found);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FIELD_TIMES_H
-#define QB_IO_FIELD_TIMES_H
+#pragma once
 
 #include "io/scan/scan.h"
 
@@ -40,5 +39,3 @@ bool qb__fields_in_one_file(const qb_scan *scan, const qb__flats *flats);
 /* Time at which a stored view was taken: its frame number if views and flats are in one stack (`frames`), else its view
  * number. */
 double qb__view_time(const qb_scan *scan, bool frames, size_t stored);
-
-#endif

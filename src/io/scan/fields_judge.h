@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FIELDS_JUDGE_H
-#define QB_IO_FIELDS_JUDGE_H
+#pragma once
 
 #include "io/scan/frame_look.h"
 
@@ -16,5 +15,3 @@ typedef struct qb__field_series {
 void qb__fields_judge(qb__field_series *flats, qb__field_series *darks);
 /* True if all flats are darker than all darks; with their middle levels. */
 bool qb__fields_exchanged(const qb__field_series *flats, const qb__field_series *darks, double *flat, double *dark);
-
-#endif

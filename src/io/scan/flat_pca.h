@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FLAT_PCA_H
-#define QB_IO_FLAT_PCA_H
+#pragma once
 
 #include "io/scan/drift.h"
 #include "io/scan/scan.h"
@@ -11,5 +10,3 @@ qb_status qb__flat_pca_modes(const qb_scan *scan, const qb__frames *taken, const
                              double *level);
 /* The weights of the modes for each view, times weight[view][0], which must exist. */
 qb_status qb__flat_pca_weigh(qb_scan *scan, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FLAT_SERIES_H
-#define QB_IO_FLAT_SERIES_H
+#pragma once
 
 #include "io/scan/drift.h"
 #include "io/scan/field_mean.h"
@@ -17,5 +16,3 @@ qb_status qb__frames_median(const qb__frames *taken, bool lines, const qb_env *e
  * become NaN. */
 qb_status qb__flat_series_load(qb_scan *scan, const qb__flats *flats, const qb_scan_options *options, const qb_env *env,
                                float *flat, qb__drift **drift);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FOLLOW_H
-#define QB_IO_FOLLOW_H
+#pragma once
 
 #include "quickbeam/scan.h"
 
@@ -9,5 +8,3 @@
  * QB_BAD_INPUT with what is missing if no view has come for so many seconds, QB_BAD_ARGUMENT if the end is not
  * known. */
 qb_status qb__scan_follow(const char *path, const qb_scan_options *options, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FRAME_LIST_H
-#define QB_IO_FRAME_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ qb_status qb__frame_list_parse(const char *text, const char *what, size_t count,
 /* The numbers of the frames that are set, in words: "141-158, 201". Beyond `size` it ends with "...". Returns their
  * number. */
 size_t qb__frame_list_words(const bool *set, size_t count, char *words, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FRAME_LOOK_H
-#define QB_IO_FRAME_LOOK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ typedef struct qb__frame_series {
 qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb__frame *frames);
 /* Only frame `at`, from up to 16 rows; `least` and `most` are those of all numbers of these rows. */
 qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__frame *frame);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FRAME_STEPS_H
-#define QB_IO_FRAME_STEPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ typedef struct qb__frame_step {
  * scratch[count]. */
 void qb__frame_step_of(const float *before, const float *after, size_t count, float zero, float part, float *scratch,
                        qb__frame_step *step);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_IMAGE_H
-#define QB_IO_IMAGE_H
+#pragma once
 
 #include "io/plain/source.h"
 #include "quickbeam/scan.h"
@@ -37,5 +36,3 @@ qb_status qb__source_image(qb__source **source, const qb__image *image, bool sin
 void qb__image_mask(const qb__image *image, const unsigned char *stored, unsigned char *mask);
 /* "turned by 90 degrees, ..." */
 void qb__image_text(const qb__image *image, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_SCAN_MOTION_H
-#define QB_IO_SCAN_MOTION_H
+#pragma once
 
 #include "io/scan/scan.h"
 
@@ -16,5 +15,3 @@ qb_status qb__motors_shifts(const qb_scan *scan, const char *shifts, double (*st
 /* Notes a problem for each axis along which the sample moved and which the option does not name. `shifts`: text of
  * --shifts, or NULL. */
 void qb__motion_note(qb_scan *scan, const char *shifts);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_NAME_ANGLES_H
-#define QB_IO_NAME_ANGLES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * and * for any text. Into angles[views], unconverted. QB_BAD_ARGUMENT for a pattern without {}, QB_BAD_INPUT with the
  * name that does not match. */
 qb_status qb__angles_of_names(const char *path, const char *pattern, size_t views, double *angles);
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_OPEN_PARTS_H
-#define QB_IO_OPEN_PARTS_H
+#pragma once
 
 #include "io/plain/source.h"
 
 /* Open the scan at `path` as it is now, by its format. */
 qb_status qb__scan_open_parts(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_PLACES_H
-#define QB_IO_PLACES_H
+#pragma once
 
 #include "io/scan/image.h"
 
@@ -32,5 +31,3 @@ void qb__places_line(const qb__places *places, const double *shift, const double
                      double *column, double *at_row);
 /* Loads the file of --shifts: columns, rows and degrees of each view, into shifts[views][3]. */
 qb_status qb__shifts_load(const char *path, size_t views, double (*shifts)[3]);
-
-#endif

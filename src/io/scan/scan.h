@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_SCAN_H
-#define QB_IO_SCAN_H
+#pragma once
 
 #include "base/inputs.h"
 #include "base/json.h"
@@ -252,5 +251,3 @@ qb_status qb__angles_read(const char *text, size_t views, double *radians, qb__a
 /* Whether --angles FROM:TO[:N] has no unit and many views span little more than 2 pi: then it is doubtful whether the
  * numbers are degrees or radians. */
 bool qb__angles_doubtful(const char *text, size_t views);
-
-#endif

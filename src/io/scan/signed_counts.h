@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_SIGNED_COUNTS_H
-#define QB_IO_SIGNED_COUNTS_H
+#pragma once
 
 #include "io/scan/frame_look.h"
 #include "io/plain/source.h"
@@ -22,5 +21,3 @@ bool qb__counts_shifted(qb_dtype dtype, double dark);
 double qb__signed_offset(qb_dtype dtype);
 /* "uint16" for int16. */
 const char *qb__unsigned_name(qb_dtype dtype);
-
-#endif

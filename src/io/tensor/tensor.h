@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_TENSOR_H
-#define QB_IO_TENSOR_H
+#pragma once
 
 #include "base/status.h"
 #include "quickbeam/tensor.h"
@@ -31,5 +30,3 @@ bool qb__tensor_reach(const qb__tensor *tensor, size_t *before, size_t *behind);
 bool qb__tensor_is_dense(const qb__tensor *tensor);
 /* True if the memory ranges of two arrays overlap. */
 bool qb__tensors_meet(const qb__tensor *a, const qb__tensor *b);
-
-#endif

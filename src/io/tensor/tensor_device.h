@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_TENSOR_DEVICE_H
-#define QB_IO_TENSOR_DEVICE_H
+#pragma once
 
 #include "device/device.h"
 #include "io/plain/source.h"
@@ -38,5 +37,3 @@ qb_status qb__tensor_device_put(qb__tensor_device *array, qb__queue *queue, cons
 /* Copy from and to dense images in host memory, through page-locked memory; thread-safe. */
 qb_status qb__tensor_device_read(qb__tensor_device *array, const qb__region *region, void *out);
 qb_status qb__tensor_device_write(qb__tensor_device *array, size_t first, size_t end, const void *data);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_TENSOR_STACK_H
-#define QB_IO_TENSOR_STACK_H
+#pragma once
 
 #include "io/plain/source.h"
 #include "io/tensor/tensor_device.h"
@@ -21,5 +20,3 @@ qb_status qb__tensor_check_result(const qb_tensor *given, const qb_stack *stack,
 /* A writer to the destination of the options: a file, one of `set`, or an array. */
 qb_status qb__output_create(const qb_output_options *options, const qb_stack *stack, qb__publication *set,
                             qb_writer **writer);
-
-#endif

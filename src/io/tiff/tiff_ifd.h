@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_TIFF_IFD_H
-#define QB_IO_TIFF_IFD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ size_t qb__tiff_directory(const qb__tiff_layout *layout, uint64_t at, uint64_t d
                           uint64_t next, unsigned char out[QB__TIFF_IFD_MOST]);
 /* Bytes of qb__tiff_directory. */
 size_t qb__tiff_directory_bytes(const qb__tiff_layout *layout, size_t length);
-
-#endif

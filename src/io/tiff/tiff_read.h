@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_TIFF_READ_H
-#define QB_IO_TIFF_READ_H
+#pragma once
 
 /* Only in a build with libtiff. */
 #include <tiffio.h>
@@ -71,5 +70,3 @@ typedef struct qb__tiff_meaning {
 qb_status qb__tiff_agree(const qb__tiff_meaning *a, const char *name_a, const qb__tiff_meaning *b, const char *name_b);
 /* Number of channels of ImageJ's and OME's stacks with several images per position. */
 unsigned long qb__tiff_channels(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_TIFF_WRITE_H
-#define QB_IO_TIFF_WRITE_H
+#pragma once
 
 #include "base/inputs.h"
 #include "io/tiff/tiff_ifd.h"
@@ -50,5 +49,3 @@ bool qb__series_has(const qb_writer *writer, const qb__series *series, const uns
 bool qb__tiff_is_ome(const char *path);
 qb_status qb__tiff_ome_check(const char *path, const qb_stack *stack, bool series);
 qb_status qb__tiff_ome_text(const qb_stack *stack, const char *lines, const char *json, char **text);
-
-#endif

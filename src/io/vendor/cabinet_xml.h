@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_CABINET_XML_H
-#define QB_IO_CABINET_XML_H
+#pragma once
 
 #include "io/vendor/vendor.h"
 
@@ -16,5 +15,3 @@ qb_status qb__cabinet_images(const qb__vendor *v, const char *folder, qb__scan_p
 /* Fill in the parts of a scan from the text of its settings file. */
 qb_status qb__diondo_take(const char *path, const char *text, const qb_scan_options *options, qb__scan_parts *parts);
 qb_status qb__yxlon_take(const char *path, const char *text, const qb_scan_options *options, qb__scan_parts *parts);
-
-#endif

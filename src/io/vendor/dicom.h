@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_DICOM_H
-#define QB_IO_DICOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool qb__dicom_text(const qb__dicom *dicom, uint32_t tag, char *text, size_t siz
 enum { QB__DICOM_OWN = 0x7fe10010, QB__DICOM_NOTE = 0x7fe11001 };
 /* Reads this JSON text; NULL: there is none. */
 qb_status qb__dicom_note(const char *path, cJSON **note);
-
-#endif

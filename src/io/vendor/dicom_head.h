@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_DICOM_HEAD_H
-#define QB_IO_DICOM_HEAD_H
+#pragma once
 
 #include "io/vendor/dicom.h"
 #include "quickbeam/io.h"
@@ -18,5 +17,3 @@ size_t qb__dicom_head(const qb_stack *stack, const char *root, size_t image, uns
  * number of bytes. */
 size_t qb__dicom_tail(size_t note, unsigned char tail[QB__DICOM_TAIL]);
 bool qb__dicom_hounsfield(const qb_stack *stack);
-
-#endif

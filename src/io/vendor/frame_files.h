@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FRAME_FILES_H
-#define QB_IO_FRAME_FILES_H
+#pragma once
 
 #include "io/formats.h"
 #include "io/vendor/frame_head.h"
@@ -18,5 +17,3 @@ qb_status qb__frame_files_open(const char *path, const qb__frame_kind *kinds, si
 /* Put angles, pixel size and offsets into the parts, whose source is open: the mean offset is the detector's position,
  * the differences of single views become their shifts. */
 qb_status qb__frame_files_parts(const qb__frame_head *heads, qb__scan_parts *parts);
-
-#endif

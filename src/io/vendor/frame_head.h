@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_FRAME_HEAD_H
-#define QB_IO_FRAME_HEAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ typedef struct qb__frame_head {
     double pixel[2];             /* mm */
     double chamber;              /* what the beam's monitor measured */
 } qb__frame_head;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_INI_H
-#define QB_IO_INI_H
+#pragma once
 
 #include "io/text.h"
 
@@ -31,5 +30,3 @@ bool qb__ini_text(const qb__ini *ini, const char *key, char *value, size_t size)
 bool qb__ini_text_of(const qb__ini *ini, const char *section, const char *key, char *value, size_t size);
 /* QB_BAD_INPUT with the key and the value if it is missing or out of range. */
 qb_status qb__ini_numbers(const qb__ini *ini, const qb__ini_number *numbers, size_t count, void *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_NIKON_ANGLES_H
-#define QB_IO_NIKON_ANGLES_H
+#pragma once
 
 #include "io/vendor/vendor.h"
 
@@ -9,5 +8,3 @@
  * needs QB__VENDOR_NAME bytes. */
 qb_status qb__nikon_angles(const qb__ini *ini, const char *name, size_t views, qb__notes *notes, char *file,
                            size_t size, double **degrees);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_NSI_FILES_H
-#define QB_IO_NSI_FILES_H
+#pragma once
 
 #include "io/plain/source.h"
 #include "io/scan/image.h"
@@ -11,5 +10,3 @@ size_t qb__nsi_find(const char *folder, bool below, const char *begin, const cha
 /* Reads the list of defective pixels of a scan of NSI, NAME.defect in a folder below `folder`, into parts->mask. `image`:
  * how the stored images, whose pixels are listed, are changed. A list that cannot be used is noted. */
 qb_status qb__nsi_defects(const char *folder, const qb__image *image, bool cropped, qb__scan_parts *parts);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_OLE2_H
-#define QB_IO_OLE2_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ qb_status qb__ole2_read(const qb__ole2 *ole, const char *name, uint64_t bytes, v
 /* Read `bytes` from the offset `from` on of a stream with these extents. */
 qb_status qb__extents_read(int fd, const char *path, const qb__extent *list, size_t count, uint64_t from,
                            uint64_t bytes, void *out);
-
-#endif

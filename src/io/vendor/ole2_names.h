@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_OLE2_NAMES_H
-#define QB_IO_OLE2_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ qb_status qb__ole2_names_load(const char *path, const unsigned char *raw, size_t
 void qb__ole2_names_release(qb__ole2_names *names);
 /* The stream "Folder/Name"; NULL: it does not exist. */
 const qb__ole2_entry *qb__ole2_names_find(const qb__ole2_names *names, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_TAGS_H
-#define QB_IO_TAGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ bool qb__tag_number(const char *text, const char *end, const char *name, double 
 qb_status qb__tag_optional(const char *path, const char *text, const char *name, double *value);
 /* True if the first element, `name`, has its end tag, or if the text does not begin with a tag. */
 bool qb__tag_closed(const char *text, char *name, size_t size);
-
-#endif

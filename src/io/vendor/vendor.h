@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_VENDOR_H
-#define QB_IO_VENDOR_H
+#pragma once
 
 #include "io/formats.h"
 #include "io/vendor/ini.h"
@@ -38,5 +37,3 @@ qb_status qb__vendor_path(const qb__ini *ini, const char *name, char *path, size
 qb_status qb__vendor_scan(const char *path, const qb_scan_options *options,
                           qb_status (*read)(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts),
                           qb__scan_parts *parts);
-
-#endif

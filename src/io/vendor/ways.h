@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_WAYS_H
-#define QB_IO_WAYS_H
+#pragma once
 
 #include "io/vendor/vendor.h"
 
@@ -19,5 +18,3 @@ enum { QB__WAYS = 16 };
  * QB_BAD_INPUT names the options to give. If the user gives angles, nothing is checked. */
 qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, const qb__way *ways, size_t count,
                           bool ask, qb__scan_parts *parts);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_ZEISS_IMAGES_H
-#define QB_IO_ZEISS_IMAGES_H
+#pragma once
 
 #include "io/plain/source.h"
 #include "io/vendor/ole2.h"
@@ -17,5 +16,3 @@ typedef struct qb__zeiss_images {
 qb_status qb__zeiss_source(const qb__ole2 *ole, const char *path, qb__zeiss_images *images, qb__source **source);
 /* The files of a series. */
 const qb__notes *qb__zeiss_files(const qb__source *source);
-
-#endif

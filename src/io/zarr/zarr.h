@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_ZARR_H
-#define QB_IO_ZARR_H
+#pragma once
 
 #include "io/codec/codec.h"
 #include "io/text.h"
@@ -65,5 +64,3 @@ qb_status qb__zarr_sync_layer(const qb__zarr_array *array, const char *folder, c
                               size_t threads);
 /* Bytes of memory that each thread of qb__zarr_put_layer needs. */
 size_t qb__zarr_layer_memory(const qb__zarr_array *array);
-
-#endif

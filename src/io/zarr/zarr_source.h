@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_ZARR_SOURCE_H
-#define QB_IO_ZARR_SOURCE_H
+#pragma once
 
 #include "io/formats.h"
 #include "io/zarr/zarr.h"
@@ -15,5 +14,3 @@ typedef struct qb__zarr {
 qb_status qb__zarr_read(qb__source *source, const qb__region *region, void *out);
 /* Memory per thread for reading. */
 size_t qb__zarr_read_memory(const qb__zarr_array *array);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_IO_ZARR_WORDS_H
-#define QB_IO_ZARR_WORDS_H
+#pragma once
 
 #include <string.h>
 
@@ -34,5 +33,3 @@ qb_status qb__zarr_fill(const char *path, const cJSON *fill, qb__zarr_array *arr
 qb_status qb__zarr_codecs(const char *path, const cJSON *list, qb__zarr_array *array);
 /* Reads the name of the only compressor. */
 qb_status qb__zarr_compressor(const char *path, const char *name, qb__zarr_array *array);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_CONE_CIRCULAR_SIZES_H
-#define QB_KERNELS_BP_CONE_CIRCULAR_SIZES_H
+#pragma once
 
 #include "cpu/bp_cone/bp_cone.h"
 #include "kernels/bp_cone/bp_cone_device.h"
@@ -42,5 +41,3 @@ size_t qb__circular_ahead_bytes(const int *values);
 
 /* qb__variant.cost; `problem` is a qb__bp_cone_problem. */
 void qb__circular_cost(const void *problem, unsigned slices, const int *values, qb__kernel_cost *cost);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_CONE_BP_CONE_DEVICE_H
-#define QB_KERNELS_BP_CONE_BP_CONE_DEVICE_H
+#pragma once
 
 #include "base/variant.h"
 #include "cpu/bp_cone/bp_cone.h"
@@ -90,5 +89,3 @@ typedef struct qb__bp_cone_family {
     size_t count;
 } qb__bp_cone_family;
 extern const qb__bp_cone_family qb__bp_cone_circular_rows, qb__bp_cone_matrix_rows;
-
-#endif

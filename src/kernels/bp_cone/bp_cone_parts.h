@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_CONE_BP_CONE_PARTS_H
-#define QB_KERNELS_BP_CONE_BP_CONE_PARTS_H
+#pragma once
 
 #include "cpu/bp_cone/bp_cone.h"
 #include "device/device.h"
@@ -35,5 +34,3 @@ qb_status qb__cone_pack(qb__kernel *kernel, qb__queue *queue, const qb__cone_ima
 
 /* Copy host numbers to new device memory. */
 qb_status qb__cone_upload(qb__device *device, const void *numbers, size_t bytes, qb__memory **memory);
-
-#endif

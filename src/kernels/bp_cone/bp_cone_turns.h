@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_CONE_BP_CONE_TURNS_H
-#define QB_KERNELS_BP_CONE_BP_CONE_TURNS_H
+#pragma once
 
 #include "cpu/bp_cone/bp_cone.h"
 
@@ -15,5 +14,3 @@ typedef struct qb__cone_turns {
 /* NULL if the orbit is a circle on which view v + views / turns sees the grid as view v sees it rotated by 360 / turns
  * degrees (turns 1, 2 or 4), and if rows are mirrored when `mirror` asks for it; else the reason in a few words. */
 const char *qb__cone_turns_of(const qb__bp_cone_problem *problem, int turns, bool mirror, qb__cone_turns *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_PARALLEL_BP_PARALLEL_ALU_H
-#define QB_KERNELS_BP_PARALLEL_BP_PARALLEL_ALU_H
+#pragma once
 
 #include "bp_parallel_layout.h"
 
@@ -35,5 +34,3 @@ typedef struct qb__alu_args {
 } qb__alu_args;
 void qb__alu_fill(const qb__bp_parallel_plan *plan, const qb__memory *packed, unsigned slices, qb__memory *out,
                   size_t offset, qb__alu_args *args);
-
-#endif

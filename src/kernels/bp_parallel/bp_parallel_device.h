@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_PARALLEL_BP_PARALLEL_DEVICE_H
-#define QB_KERNELS_BP_PARALLEL_BP_PARALLEL_DEVICE_H
+#pragma once
 
 #include "base/variant.h"
 #include "device/device.h"
@@ -49,5 +48,3 @@ static inline const qb__bp_parallel_device_variant *qb__bp_parallel_on_device(co
 /* All variants; their number in *count. Collected in bp_parallel_families.c from the files of the families (texture,
  * alu, tensor). */
 const qb__bp_parallel_device_variant *const *qb__bp_parallel_device_variants(size_t *count);
-
-#endif

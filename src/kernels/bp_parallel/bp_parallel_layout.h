@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_PARALLEL_BP_PARALLEL_LAYOUT_H
-#define QB_KERNELS_BP_PARALLEL_BP_PARALLEL_LAYOUT_H
+#pragma once
 
 #include "base/memory.h"
 #include "bp_parallel_device.h"
@@ -103,5 +102,3 @@ typedef struct qb__bp_parallel_rows {
 } qb__bp_parallel_rows;
 extern const qb__bp_parallel_rows qb__bp_parallel_texture_rows, qb__bp_parallel_alu_rows, qb__bp_parallel_hybrid_rows,
     qb__bp_parallel_direct_rows, qb__bp_parallel_tensor_rows;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_PARALLEL_BP_PARALLEL_PACK_H
-#define QB_KERNELS_BP_PARALLEL_BP_PARALLEL_PACK_H
+#pragma once
 
 #include "bp_parallel_device.h"
 
@@ -26,5 +25,3 @@ uint64_t qb__pack_undo_at(const qb__bp_parallel_problem *problem, unsigned slice
 qb_status qb__pack_run(const qb__pack *pack, qb__queue *queue, const qb__bp_parallel_problem *problem,
                        const qb__memory *rows, size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
                        size_t view1, unsigned slices, qb__memory *packed);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_PARALLEL_BP_PARALLEL_TENSOR_SIZES_H
-#define QB_KERNELS_BP_PARALLEL_BP_PARALLEL_TENSOR_SIZES_H
+#pragma once
 
 #include "bp_parallel_layout.h"
 #include "bp_parallel_tensor_views.h"
@@ -27,5 +26,3 @@ bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_prob
 const char *qb__tensor_unusable(const qb__device_info *device, const void *problem, const int *values);
 void qb__tensor_cost(const void *problem, unsigned slices, const int *values, qb__kernel_cost *cost);
 size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices, const int *values);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_PARALLEL_BP_PARALLEL_TENSOR_VIEWS_H
-#define QB_KERNELS_BP_PARALLEL_BP_PARALLEL_TENSOR_VIEWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, uns
 /* The kernel's table of distances for `count` views, and its size in words. */
 size_t qb__tensor_table_words(size_t count, int bins, bool split);
 void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split, uint32_t *table);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_BP_PARALLEL_DEVICE_PASS_H
-#define QB_KERNELS_BP_PARALLEL_DEVICE_PASS_H
+#pragma once
 
 #include "kernels/bp_parallel/bp_parallel_device.h"
 #include "kernels/filter/filter_device.h"
@@ -35,5 +34,3 @@ qb_status qb__device_pass_prepare(qb__device_pass *pass, qb__queue *queue, const
                                   size_t row0, size_t row_step);
 qb_status qb__device_pass_pack(qb__device_pass *pass, qb__queue *queue, const qb__device_rows *raw, unsigned slices,
                                size_t row0, size_t row_step);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_CONVERT_CONVERT_DEVICE_H
-#define QB_KERNELS_CONVERT_CONVERT_DEVICE_H
+#pragma once
 
 #include "base/convert.h"
 #include "device/device.h"
@@ -27,5 +26,3 @@ qb_status qb__convert_run(qb__convert *convert, qb__queue *queue, const qb__memo
 qb_status qb__convert_fetch(qb__convert *convert, qb__queue *queue, size_t first, size_t count, void *host);
 /* Number of values so far that the type cannot hold, including NAN. Waits for the queue. */
 qb_status qb__convert_outside(qb__convert *convert, qb__queue *queue, uint64_t *outside);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_FILTER_CONE_ROWS_H
-#define QB_KERNELS_FILTER_CONE_ROWS_H
+#pragma once
 
 #include "device/device.h"
 #include "geometry/cone_weights.h"
@@ -40,5 +39,3 @@ typedef struct qb__cone_rows_block {
 } qb__cone_rows_block;
 qb_status qb__cone_rows_run(const qb__cone_rows *rows, qb__queue *queue, const qb__cone_rows_block *block,
                             const qb__memory *lines, qb__memory *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_FILTER_FILTER_DEVICE_H
-#define QB_KERNELS_FILTER_FILTER_DEVICE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -83,5 +82,3 @@ typedef struct qb__device_filter_counts {
     uint64_t clamped, not_finite, dead, saturated;
 } qb__device_filter_counts;
 qb_status qb__device_filter_found(qb__device_filter *filter, qb__queue *queue, qb__device_filter_counts *counts);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_FILTER_FILTER_DEVICE_PARTS_H
-#define QB_KERNELS_FILTER_FILTER_DEVICE_PARTS_H
+#pragma once
 
 #include "device/device.h"
 #include "kernels/filter/filter_plan.h"
@@ -73,5 +72,3 @@ void qb__filter_long_destroy(qb__filter_long *passes); /* NULL-safe */
 /* As qb__device_filter_run, for all rows of `block`. */
 qb_status qb__filter_long_run(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
                               const qb__memory *raw, qb__memory *out, const qb__row_block *block);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_FILTER_FILTER_PLAN_H
-#define QB_KERNELS_FILTER_FILTER_PLAN_H
+#pragma once
 
 #include "device/device.h"
 
@@ -28,5 +27,3 @@ typedef struct qb__filter_plan {
 bool qb__filter_radices(size_t half, qb__filter_plan *plan);
 /* Makes the whole plan for a device. Returns NULL, or the reason why rows do not fit into local memory. */
 const char *qb__filter_plan_make(size_t half, const qb__device_info *device, qb__filter_plan *plan);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_FILTER_FILTER_SPECTRUM_H
-#define QB_KERNELS_FILTER_FILTER_SPECTRUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ typedef struct qb__filter_spectrum {
     bool identity;                  /* no transform is done, and the arrays are NULL */
     const float *turn, *low, *high; /* [half + 1]; the coefficient of frequency k <= half/2 is at 2k */
 } qb__filter_spectrum;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_FILTER_NEAR_ROWS_H
-#define QB_KERNELS_FILTER_NEAR_ROWS_H
+#pragma once
 
 #include "device/device.h"
 #include "kernels/macros.h"
@@ -39,5 +38,3 @@ qb_status qb__near_rows_run(const qb__near_rows *near, qb__queue *queue, const q
                             const qb__memory *raw, qb__memory *out);
 /* Waits for the queue. *changed: number of pixels changed so far. */
 qb_status qb__near_rows_found(qb__near_rows *near, qb__queue *queue, uint64_t *changed);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_FILTER_PHASE_PLANES_H
-#define QB_KERNELS_FILTER_PHASE_PLANES_H
+#pragma once
 
 #include "device/device.h"
 #include "quickbeam/array.h"
@@ -56,5 +55,3 @@ typedef struct qb__phase_block {
 void qb__phase_planes_reads(const qb__phase_shape *shape, qb__phase_block *block);
 qb_status qb__phase_planes_run(qb__phase_planes *planes, qb__queue *queue, const qb__phase_block *block,
                                const qb__memory *raw, qb__memory *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_FILTER_ROWS_LARGEST_H
-#define QB_KERNELS_FILTER_ROWS_LARGEST_H
+#pragma once
 
 #include "kernels/filter/filter_device.h"
 
@@ -30,5 +29,3 @@ typedef struct qb__rows_faint {
  * such rows to *faint. */
 qb_status qb__rows_largest_found(qb__rows_largest *measure, qb__queue *queue, unsigned slices, float *largest,
                                  qb__rows_faint *faint);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_ICD_ICD_BUFFERS_H
-#define QB_KERNELS_ICD_ICD_BUFFERS_H
+#pragma once
 
 #include "base/memory.h"
 #include "kernels/icd/icd_surrogate.h"
@@ -115,5 +114,3 @@ qb_status qb__buffers_place(qb__icd_on_device *stack, const qb__icd_problem *pro
 #define QB__BUFFERS_BEAM                                                                                               \
     QB__MEMORY(s->rays), QB__MEMORY(s->shapes), QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride),         \
         QB__VALUE(n->columns)
-
-#endif

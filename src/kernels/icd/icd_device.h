@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_ICD_ICD_DEVICE_H
-#define QB_KERNELS_ICD_ICD_DEVICE_H
+#pragma once
 
 #include "cpu/icd/icd.h"
 #include "device/device.h"
@@ -99,5 +98,3 @@ static inline size_t qb__icd_device_groups(const qb__icd_ask *ask, size_t lanes)
         return groups + groups % 2; /* an even number, so that neighbours always have numbers of different parity */
     return ask->joined && ask->slices > 1 && groups < 2 ? 2 : groups;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_ICD_ICD_ROWS_H
-#define QB_KERNELS_ICD_ICD_ROWS_H
+#pragma once
 
 #include "kernels/icd/icd_device.h"
 
@@ -45,5 +44,3 @@ const char *qb__global_unusable(const qb__device_info *device, const void *of, c
 void qb__global_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost);
 size_t qb__global_bytes(const qb__icd_ask *ask, const int *values);
 qb_status qb__global_create(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **stack);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_ICD_ICD_SCHEDULE_H
-#define QB_KERNELS_ICD_ICD_SCHEDULE_H
+#pragma once
 
 #include "kernels/icd/icd_device.h"
 
@@ -24,5 +23,3 @@ qb_status qb__icd_schedule_create(const qb__icd_problem *problem, size_t wide, s
 void qb__icd_schedule_sweep(const qb__icd_schedule *schedule, uint64_t seed, int turn, size_t groups, bool joined,
                             size_t first, const bool *still, int32_t *picked);
 void qb__icd_schedule_destroy(qb__icd_schedule *schedule);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_ICD_ICD_STATE_H
-#define QB_KERNELS_ICD_ICD_STATE_H
+#pragma once
 
 #include "kernels/icd/icd_device.h"
 
@@ -16,5 +15,3 @@ qb_status qb__icd_pass_state(qb__queue *queue, const qb__icd_state_part *parts, 
  * views, and their filtered rows to that place. Asynchronous. */
 qb_status qb__icd_upload_views(qb__queue *queue, const float *lines, size_t view, size_t views,
                                qb__device_filter *filter, const qb__device_rows *to);
-
-#endif

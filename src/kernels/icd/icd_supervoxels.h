@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_ICD_ICD_SUPERVOXELS_H
-#define QB_KERNELS_ICD_ICD_SUPERVOXELS_H
+#pragma once
 
 #include "kernels/icd/icd_device.h"
 
@@ -57,5 +56,3 @@ void qb__supervoxels_ease(qb__supervoxels *s, const double *cost);
 /* For a descent with its own start. */
 void qb__supervoxels_begin(qb__supervoxels *s);
 void qb__supervoxels_destroy(qb__supervoxels *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_ICD_ICD_SURROGATE_H
-#define QB_KERNELS_ICD_ICD_SURROGATE_H
+#pragma once
 
 #include "cpu/icd/icd.h"
 #include "device/device.h"
@@ -22,5 +21,3 @@ size_t qb__icd_span(const qb__footprints *footprints, size_t wide, size_t high);
 /* Columns of a voxel that buffers must hold (taps of qb__icd_size): for a fan, buffers extend a little farther toward
  * the source than voxels. */
 size_t qb__icd_taps(const qb__footprints *footprints);
-
-#endif

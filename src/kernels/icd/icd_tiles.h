@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_ICD_TILES_H
-#define QB_KERNELS_ICD_TILES_H
+#pragma once
 
 #include "base/memory.h"
 #include "kernels/icd/icd_surrogate.h"
@@ -78,5 +77,3 @@ static inline size_t qb__tiles_staging(const qb__tiles_sizes *n) {
 static inline size_t qb__tiles_sums(const qb__tiles_sizes *n) {
     return (size_t)n->groups * qb__larger((size_t)n->views, (size_t)n->tiles) * sizeof(float);
 }
-
-#endif

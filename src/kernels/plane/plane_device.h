@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_PLANE_PLANE_DEVICE_H
-#define QB_KERNELS_PLANE_PLANE_DEVICE_H
+#pragma once
 
 #include "device/device.h"
 
@@ -24,5 +23,3 @@ void qb__plane_destroy(qb__plane_kernel *kernel); /* NULL-safe */
 qb_status qb__plane_run(const qb__plane_kernel *kernel, qb__queue *queue, const qb__memory *rows,
                         const qb__memory *views, size_t count, const size_t detector[2], size_t stride,
                         const qb__plane_place *place, qb__memory *out, size_t lines, size_t points);
-
-#endif

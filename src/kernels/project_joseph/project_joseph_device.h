@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_DEVICE_H
-#define QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_DEVICE_H
+#pragma once
 
 #include "base/variant.h"
 #include "cpu/project_joseph/project_joseph.h"
@@ -138,5 +137,3 @@ typedef struct qb__joseph_tile {
 qb_status qb__joseph_records_make(const qb__joseph_problem *problem, const qb__joseph_tile *tile,
                                   qb__joseph_records *records);
 void qb__joseph_records_destroy(qb__joseph_records *records);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_FLAT_H
-#define QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_FLAT_H
+#pragma once
 
 #include "kernels/project_joseph/project_joseph_device.h"
 
@@ -45,5 +44,3 @@ typedef struct qb__flat_records {
 
 qb_status qb__flat_records_make(const qb__joseph_problem *problem, qb__flat_records *records);
 void qb__flat_records_destroy(qb__flat_records *records);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_PARTS_H
-#define QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_PARTS_H
+#pragma once
 
 #include "base/memory.h"
 #include "kernels/project_joseph/project_joseph_device.h"
@@ -55,5 +54,3 @@ static inline size_t qb__joseph_stride(bool flat, size_t rows) {
     return flat ? rows : qb__round_up(FRONT + rows + BACK, 8);
 }
 static inline int32_t qb__joseph_front(bool flat) { return flat ? 0 : FRONT; }
-
-#endif

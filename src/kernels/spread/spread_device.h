@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_SPREAD_SPREAD_DEVICE_H
-#define QB_KERNELS_SPREAD_SPREAD_DEVICE_H
+#pragma once
 
 #include "device/device.h"
 
@@ -25,5 +24,3 @@ qb_status qb__spread_open(qb__device *device, const qb__spread_problem *problem,
 /* Writes lines[view - view0][row][column]. */
 qb_status qb__spread_views(qb__spread *spread, size_t view0, size_t view1, float *lines);
 void qb__spread_close(qb__spread *spread); /* NULL-safe */
-
-#endif

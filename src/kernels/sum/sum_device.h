@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_KERNELS_SUM_SUM_DEVICE_H
-#define QB_KERNELS_SUM_SUM_DEVICE_H
+#pragma once
 
 #include "device/device.h"
 
@@ -13,5 +12,3 @@ void qb__sum_destroy(qb__sum *sum); /* NULL-safe */
  * overlap. */
 qb_status qb__sum_add(const qb__sum *sum, qb__queue *queue, qb__memory *to, size_t to_at, const qb__memory *from,
                       size_t from_at, size_t count);
-
-#endif

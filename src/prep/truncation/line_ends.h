@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_TRUNCATION_LINE_ENDS_H
-#define QB_PREP_TRUNCATION_LINE_ENDS_H
+#pragma once
 
 #include "prep/row_sample.h"
 #include "prep/line_levels.h"
@@ -48,5 +47,3 @@ static const double qb__least_object = 0.03;
 bool qb__column_end_held(const qb__lines_look *lines, double top);
 /* Text for where the object continues. held: bit 0: above row 0, bit 1: below the last row. */
 const char *qb__column_ends_words(unsigned held);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_PREP_TRUNCATION_TRUNCATION_H
-#define QB_PREP_TRUNCATION_TRUNCATION_H
+#pragma once
 
 #include "prep/truncation/line_ends.h"
 #include "quickbeam/recon.h"
@@ -41,5 +40,3 @@ void qb__truncation_warn_rows(const qb__truncation_check *asked, const qb__line_
                               cJSON *report);
 /* The object is taller than the detector. `held` as in qb__column_ends_words. */
 void qb__truncation_warn_columns(const qb__truncation_check *asked, unsigned held, const qb_env *env, cJSON *report);
-
-#endif

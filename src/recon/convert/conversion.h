@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_CONVERSION_H
-#define QB_RECON_CONVERSION_H
+#pragma once
 
 #include "base/json.h"
 #include "base/pool.h"
@@ -54,5 +53,3 @@ void qb__convert_keep_geometry(const qb__convert_job *c, cJSON *provenance);
 qb_status qb__convert_tell(void *self, char **job);
 /* Write the provenance: what was done to the values, and the command that repeats it. */
 qb_status qb__convert_finish(qb__convert_job *c, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_OVERLAP_H
-#define QB_RECON_OVERLAP_H
+#pragma once
 
 #include "io/scan/scan.h"
 #include "prep/prepare.h"
@@ -9,5 +8,3 @@
  * integrals of some views and rows agree best. QB_BAD_INPUT if they agree for no number. */
 qb_status qb__overlap_find(qb_scan *first, const qb__prepare *first_prepared, qb_scan *second,
                            const qb__prepare *second_prepared, double *overlap);
-
-#endif

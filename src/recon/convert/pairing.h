@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_PAIRING_H
-#define QB_RECON_PAIRING_H
+#pragma once
 
 #include "base/pool.h"
 #include "io/scan/scan.h"
@@ -26,5 +25,3 @@ const qb__inputs *qb__pairing_inputs(const qb__pairing *pairing); /* files of th
  * [view][row][qb__pairing_columns]. */
 qb_status qb__pairing_views_of(qb__pairing *pairing, size_t first, size_t end, const float *lines, qb__pool *pool,
                                float *out);
-
-#endif

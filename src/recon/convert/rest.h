@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_REST_H
-#define QB_RECON_REST_H
+#pragma once
 
 #include "io/publish/publication.h"
 #include "job/volume_keep.h"
@@ -24,5 +23,3 @@ qb_status qb__rest_write(qb__rest *rest, size_t first, size_t end, const void *i
 /* Write the provenance, and give the output its name. */
 qb_status qb__rest_finish(qb__rest *rest, const char *provenance);
 void qb__rest_release(qb__rest *rest);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_CONVERT_REVALUE_H
-#define QB_RECON_CONVERT_REVALUE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ qb_status qb__revalue_range(qb__revalue *revalue, qb__source *source, size_t blo
 qb_status qb__revalue_images(qb__revalue *revalue, size_t threads, size_t count, char *images, const void **out);
 /* Report the number of clamped values. */
 void qb__revalue_report(const qb__revalue *revalue, double all, cJSON *report, const qb_env *env);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_THICKNESS_H
-#define QB_RECON_THICKNESS_H
+#pragma once
 
 #include "quickbeam/recon.h"
 
@@ -8,5 +7,3 @@
  * pi B / lambda; or delta:D, then B = D / (delta/beta), with the ratio of --paganin. With text NULL *mu is 1. The
  * energy is that of `prep`, otherwise that of the scan. */
 qb_status qb__thickness_of(const char *text, const qb_scan_info *info, const qb_prep_options *prep, double *mu);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FBP_FBP_H
-#define QB_RECON_FBP_FBP_H
+#pragma once
 
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/half_fan.h"
@@ -163,5 +162,3 @@ qb__question qb__fbp_question(const qb__fbp *fbp);
 
 extern const qb__engine qb__fbp_cpu, qb__fbp_device,
     qb__fbp_cpu_single; /* cpu_single: slices one by one, with the least memory */
-
-#endif

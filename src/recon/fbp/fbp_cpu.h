@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FBP_FBP_CPU_H
-#define QB_RECON_FBP_FBP_CPU_H
+#pragma once
 
 #include "recon/fbp/fbp.h"
 
@@ -21,5 +20,3 @@ void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_
                          const char *raw, void *packed);
 size_t qb__fbp_tiles(const qb__fbp *fbp);
 void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t tile, const void *packed, float *slab, char *scratch);
-
-#endif

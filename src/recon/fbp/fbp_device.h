@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FBP_FBP_DEVICE_H
-#define QB_RECON_FBP_FBP_DEVICE_H
+#pragma once
 
 #include "kernels/bp_parallel/device_pass.h"
 #include "kernels/filter/filter_device.h"
@@ -98,5 +97,3 @@ static inline size_t qb__fbp_up_slice(const qb__fbp *fbp) {
  * float [slice][view][column]. */
 qb__stage qb__fbp_device_roll(qb__fbp_devices *gpu, const qb__cut *cut, qb__slot_maker maker);
 size_t qb__fbp_device_scratch(const qb__fbp_devices *gpu, const qb__cut *cut); /* bytes of scratch per thread */
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FBP_FBP_FILTERED_H
-#define QB_RECON_FBP_FBP_FILTERED_H
+#pragma once
 
 #include "quickbeam/recon.h"
 
@@ -14,5 +13,3 @@ QB_API void qb_tool_filtered_destroy(qb_tool_filtered *filtered); /* NULL-safe; 
 /* Call it before qb_job_run(), for one job at a time. Another text `rows` means that the scan or its preparation has
  * changed. */
 QB_API qb_status qb_tool_filtered_use(qb_tool_filtered *filtered, const char *rows, qb_job *job);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FBP_FBP_PLANES_H
-#define QB_RECON_FBP_FBP_PLANES_H
+#pragma once
 
 #include "recon/plane.h"
 
@@ -32,5 +31,3 @@ QB_API void qb_tool_planes_leave(qb_tool_planes *planes, float *room);
  * time. */
 QB_API qb_status qb_tool_planes_make(qb_tool_planes *planes, const qb_tool_lines *lines, qb_job *job,
                                      const qb_tool_plane *plane, float *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FBP_FBP_PLANES_PARTS_H
-#define QB_RECON_FBP_FBP_PLANES_PARTS_H
+#pragma once
 
 #include "base/pool.h"
 #include "kernels/filter/filter_device.h"
@@ -33,5 +32,3 @@ qb_status qb__planes_host_filter(qb_tool_planes *planes, const qb__fbp *fbp, con
                                  size_t end);
 qb_status qb__planes_host_make(qb_tool_planes *planes, const qb__fbp *fbp, const qb__plane_place *place,
                                const qb_tool_plane *plane, float *out);
-
-#endif

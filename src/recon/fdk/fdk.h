@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FDK_FDK_H
-#define QB_RECON_FDK_FDK_H
+#pragma once
 
 #include "cpu/bp_cone/bp_cone_circle.h"
 #include "geometry/cone_weights.h"
@@ -184,5 +183,3 @@ extern const qb__engine qb__fdk_cpu, qb__fdk_device;
 qb_status qb__fdk_plan_within(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                               const qb_fdk_options *options, const qb_output_options *output, const qb_env *env,
                               qb_job **job);
-
-#endif

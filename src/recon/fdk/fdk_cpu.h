@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FDK_FDK_CPU_H
-#define QB_RECON_FDK_FDK_CPU_H
+#pragma once
 
 #include "recon/fdk/fdk_filter.h"
 
@@ -30,5 +29,3 @@ size_t qb__fdk_packed_bytes(const qb__fdk *fdk, const qb__fdk_window *window);
 double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows);
 double qb__fdk_read_seconds(const qb__fdk *fdk);
 double qb__fdk_write_seconds(const qb__fdk *fdk);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FDK_FDK_DEVICE_H
-#define QB_RECON_FDK_FDK_DEVICE_H
+#pragma once
 
 #include "base/memory.h"
 #include "kernels/bp_cone/bp_cone_device.h"
@@ -155,5 +154,3 @@ void qb__fdk_gpu_facts(void *state, const qb__cut *cut, qb__job_facts *facts);
 /* Seconds before the first chunk. qb__fdk_gpu_forecast sets the forecasts of the engine's stages over all chunks. */
 double qb__fdk_gpu_start(const qb__fdk_gpu *gpu);
 void qb__fdk_gpu_forecast(const qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages, int count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_FDK_FDK_FILTER_H
-#define QB_RECON_FDK_FDK_FILTER_H
+#pragma once
 
 #include "recon/fdk/fdk.h"
 
@@ -22,5 +21,3 @@ void qb__fdk_filter_close(qb__fdk_filter *filter);
  * *row_stride apart. */
 const float *qb__fdk_filter_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
                                  const char *raw, int worker, size_t *row_stride);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_ITERATIVE_ITERATIVE_H
-#define QB_RECON_ITERATIVE_ITERATIVE_H
+#pragma once
 
 #include "dist/nccl.h"
 #include "quickbeam/project.h"
@@ -227,5 +226,3 @@ extern const qb__engine qb__iterative_cpu, qb__iterative_device;
 
 /* The engines of all solvers: the CPU and devices. Ends with NULL. */
 extern const qb__engine *const qb__iterative_engines[];
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_ITERATIVE_ITERATIVE_DEVICE_H
-#define QB_RECON_ITERATIVE_ITERATIVE_DEVICE_H
+#pragma once
 
 #include "ops/vectors_device.h"
 #include "recon/iterative/iterative_slabs.h"
@@ -37,5 +36,3 @@ qb_status qb__iterative_device_load(void *self, qb__vector_kind kind, const floa
                                     void *vector);
 qb_status qb__iterative_device_send(qb__iterative_on_device *d, const float *lines);
 qb_status qb__iterative_device_fetch(qb__iterative_on_device *d, float scale, float *volume);
-
-#endif

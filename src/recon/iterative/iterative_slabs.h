@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_ITERATIVE_ITERATIVE_SLABS_H
-#define QB_RECON_ITERATIVE_ITERATIVE_SLABS_H
+#pragma once
 
 #include "ops/project_slabs.h"
 #include "recon/iterative/iterative.h"
@@ -23,5 +22,3 @@ qb_status qb__iterative_slabs_open(qb__iterative_slabs *s, const qb__joseph_prob
                                    const qb__device_pick *pick, const qb_env *env);
 void qb__iterative_slabs_close(qb__iterative_slabs *s);
 qb_status qb__iterative_slabs_solve(qb__iterative_slabs *s, qb__iterative_run *r, float *lines, float *volume);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_ITERATIVE_SOLVER_H
-#define QB_RECON_ITERATIVE_SOLVER_H
+#pragma once
 
 #include "cpu/icd/icd.h"
 #include "ops/vectors.h"
@@ -155,5 +154,3 @@ void qb__solve_mask(const qb__linear *a, const qb__vectors *v, const void *b, vo
 qb_status qb__solve_note(const qb__linear *a, const qb__solve_options *options, const char *name, const qb__vectors *v,
                          const qb_env *env, double residual, const qb__vector_step *step, qb__solved *solved,
                          bool *last);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes a method of a solver. One file has the solver's options, its iterations, and the line QB__SOLVER(name). */
-#ifndef QB_RECON_ITERATIVE_SOLVER_METHOD_H
-#define QB_RECON_ITERATIVE_SOLVER_METHOD_H
+#pragma once
 
 #include "job/options_rows.h"
 #include "quickbeam/recon.h"
@@ -51,5 +50,3 @@
         return qb__reconstruction_plan_along(&name##_method, scan, geometry, prep, options, output, command, env,      \
                                              job);                                                                     \
     }
-
-#endif

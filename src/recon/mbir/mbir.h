@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_MBIR_H
-#define QB_RECON_MBIR_MBIR_H
+#pragma once
 
 #include "geometry/cone_weights.h"
 #include "recon/mbir/mbir_checkpoint.h"
@@ -156,5 +155,3 @@ extern const qb__engine qb__mbir_cpu, qb__mbir_device;
 
 /* The method for any geometry: the same cost, minimised with the projector pair (mbir_cone.c). */
 extern const qb__method qb__mbir_cone_method;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_CHECKPOINT_H
-#define QB_RECON_MBIR_CHECKPOINT_H
+#pragma once
 
 #include "recon/mbir/mbir_checkpoint_file.h"
 
@@ -47,5 +46,3 @@ bool qb__checkpoint_due(const qb__checkpoint *checkpoint);
 /* Save the state of a running slab, if it is time; save a finished slab. */
 void qb__checkpoint_swept(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab);
 void qb__checkpoint_done(qb__checkpoint *checkpoint, const qb__checkpoint_slab *slab);
-
-#endif

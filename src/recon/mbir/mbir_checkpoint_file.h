@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_CHECKPOINT_FILE_H
-#define QB_RECON_MBIR_CHECKPOINT_FILE_H
+#pragma once
 
 #include "recon/iterative/solver.h"
 #include "recon/mbir/icd/icd_stack.h"
@@ -31,5 +30,3 @@ qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab,
 qb_status qb__checkpoint_read(const char *path, qb__checkpoint_slab *slab);
 /* Write the slab to the file `fresh`, and flush it to the disk. path: name for messages. */
 qb_status qb__checkpoint_write(const char *fresh, const char *path, const qb__checkpoint_slab *slab);
-
-#endif

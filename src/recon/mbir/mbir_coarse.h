@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_COARSE_H
-#define QB_RECON_MBIR_COARSE_H
+#pragma once
 
 #include "recon/mbir/mbir.h"
 
@@ -43,5 +42,3 @@ typedef struct qb__mbir_coarse {
 /* Make the start image for the volume's own descent, from a slab's line integrals and weights. *image is [slice][y][x];
  * release it with qb__free. */
 qb_status qb__mbir_coarse_run(qb__mbir *m, qb__mbir_coarse *c, const qb__icd_given *given, float **image);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_MBIR_CONE_H
-#define QB_RECON_MBIR_MBIR_CONE_H
+#pragma once
 
 #include "recon/iterative/iterative.h"
 #include "recon/mbir/mbir.h"
@@ -37,5 +36,3 @@ qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run);
 qb_status qb__mbir_cone_keep_open(qb__mbir_cone *cone, const qb__running *run);
 void qb__mbir_cone_keeper(qb__iterative_run *r, const qb__linear *a, qb__solve_keep *keep);
 void qb__mbir_cone_keep_close(qb__mbir_cone *cone, bool named);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_MBIR_COST_H
-#define QB_RECON_MBIR_MBIR_COST_H
+#pragma once
 
 #include "recon/mbir/mbir.h"
 
@@ -18,5 +17,3 @@ double qb__mbir_coarse_seconds(const qb__mbir *m, size_t slices, int threads);
 double qb__mbir_level_equits(const qb__mbir *m, size_t i);
 /* Equits that forecasts assume for the volume's own voxels: --equits, or fewer if --stop ends the descent. */
 double qb__mbir_equits(const qb__mbir *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_MBIR_DESCENT_H
-#define QB_RECON_MBIR_MBIR_DESCENT_H
+#pragma once
 
 #include "recon/mbir/mbir_truncation.h"
 #include "recon/mbir/mbir_coarse.h"
@@ -58,5 +57,3 @@ int qb__mbir_descent_stages(void *state, const qb__cut *cut, qb__slot_maker *sou
 qb_status qb__mbir_descent_open(void *state, const qb__cut *cut, const qb__running *run);
 qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *counts);
 void qb__mbir_descent_close(void *state);
-
-#endif

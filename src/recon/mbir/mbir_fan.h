@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_FAN_H
-#define QB_RECON_MBIR_FAN_H
+#pragma once
 
 #include "recon/mbir/mbir.h"
 
@@ -21,5 +20,3 @@ size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices);
 /* Make the start image on the coarsest voxels; release *images with qb__free. */
 qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,
                              const qb_env *env, float **images);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_MBIR_FIT_H
-#define QB_RECON_MBIR_MBIR_FIT_H
+#pragma once
 
 #include "recon/mbir/mbir.h"
 
@@ -16,5 +15,3 @@ typedef struct qb__mbir_sample {
  * thousand rays. Warns of an image with another scale, unit, orientation or position if the corrected image fits much
  * better. QB_BAD_INPUT for a start that is much farther from the scan than zeros. */
 qb_status qb__mbir_fit_check(const qb__mbir *m, const qb__mbir_sample *sample, const qb_env *env);
-
-#endif

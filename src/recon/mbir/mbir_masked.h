@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_MBIR_MASKED_H
-#define QB_RECON_MBIR_MBIR_MASKED_H
+#pragma once
 
 #include "recon/mbir/mbir.h"
 
@@ -27,5 +26,3 @@ bool qb__mbir_far_warn(const qb__mbir *m, size_t row, size_t slices, const qb__m
 void qb__mbir_masked_note(const qb__mbir_masked *masked, cJSON *slab);
 void qb__mbir_masked_release(qb__mbir_masked *masked);
 size_t qb__mbir_masked_bytes(const qb__mbir *m, size_t slices);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_NOISE_H
-#define QB_RECON_MBIR_NOISE_H
+#pragma once
 
 #include "recon/mbir/mbir.h"
 
@@ -35,5 +34,3 @@ double qb__mbir_sigma_y(double noise, double information, double prior, bool con
 /* The part of C that the geometry gives: number of views (as if over the half turn), voxels, pixels; and the order of
  * views by angle. */
 qb_status qb__mbir_views_around(const qb__mbir *m, double *views, size_t *order);
-
-#endif

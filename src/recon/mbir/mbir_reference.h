@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_MBIR_REFERENCE_H
-#define QB_RECON_MBIR_MBIR_REFERENCE_H
+#pragma once
 
 #include "recon/mbir/mbir.h"
 
@@ -12,5 +11,3 @@ bool qb__mbir_has_reference(const qb__mbir *m);
  * share the descent. */
 qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack, size_t first, size_t slices,
                                   float *room, double *rmse);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_SIZES_H
-#define QB_RECON_MBIR_SIZES_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -22,5 +21,3 @@ static inline double qb__size_of_bin(size_t bin) {
     memcpy(&value, &bits, sizeof value);
     return (double)value;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_MBIR_TERMS_H
-#define QB_RECON_MBIR_MBIR_TERMS_H
+#pragma once
 
 #include "recon/mbir/mbir.h"
 
@@ -12,5 +11,3 @@ qb_status qb__mbir_prior_decide(qb__mbir *m);
 const qb_numbers *qb__mbir_neighbours(const qb__mbir *m);
 /* Read --start if it is a number, into m->terms.is_number and m->terms.constant. */
 qb_status qb__mbir_start_number(qb__mbir *m);
-
-#endif

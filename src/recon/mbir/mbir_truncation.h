@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_MBIR_TRUNCATION_H
-#define QB_RECON_MBIR_MBIR_TRUNCATION_H
+#pragma once
 
 #include "recon/mbir/mbir.h"
 
@@ -21,5 +20,3 @@ bool qb__mbir_truncation_warn(const qb__mbir *m, size_t row, size_t slices, cons
                               const qb_env *env);
 void qb__mbir_truncation_note(const qb__mbir_truncation *truncation, cJSON *slab);
 size_t qb__mbir_truncation_bytes(const qb__mbir *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_PROJECT_PROJECTION_H
-#define QB_RECON_PROJECT_PROJECTION_H
+#pragma once
 
 #include "io/digest.h"
 #include "io/plain/source.h"
@@ -80,5 +79,3 @@ bool qb__projection_plain(const qb__projection *p);
 void qb__projection_delegate_reading(qb__projection *p, bool left); /* left: the opened engine reads in place */
 
 extern const qb__engine qb__projection_cpu, qb__projection_device;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_ACCESS_H
-#define QB_VIEW_ACCESS_H
+#pragma once
 
 #include <libwebsockets.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ bool view_origin_serves(struct lws *wsi);
 /* Does the header "Authorization: Bearer TOKEN" have the token? Takes the same time for every token of this length, so
  * that the time does not reveal the token. */
 bool view_token_fits(struct lws *wsi, const char *token);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_CONTROLS_H
-#define QB_VIEW_CONTROLS_H
+#pragma once
 
 #include "../cli.h"
 
@@ -48,5 +47,3 @@ cJSON *view_controls_json(const cli *c, bool cone, bool fixed, bool prepared, co
 
 /* The command that makes the volume; NULL: out of memory. The caller frees it by free(). */
 char *view_command(const cli *c, bool cone, const view_changes *changes, const char *output);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_DATA_H
-#define QB_VIEW_DATA_H
+#pragma once
 
 #include "quickbeam/quickbeam.h"
 #include "server.h"
@@ -17,5 +16,3 @@ void view_data_close(view_data *data); /* NULL-safe */
 /* Answers a request of the page by the table in data.c; `data` is a view_data. */
 view_answer view_data_answer(void *data, const char *path, const char *query, const volatile sig_atomic_t *gone);
 view_lane view_data_lane(void *data, const char *path, const char *query);
-
-#endif

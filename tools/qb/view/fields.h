@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_FIELDS_H
-#define QB_VIEW_FIELDS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -19,5 +18,3 @@ void view_fields_close(view_fields *fields); /* NULL-safe */
 const view_stack *view_fields_stack(view_fields *fields, size_t which);
 /* Adds "fields": [{"name", "which", ...}], each with its levels. */
 void view_fields_add(cJSON *root, view_fields *fields, size_t first);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_LEVELS_H
-#define QB_VIEW_LEVELS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -10,5 +9,3 @@
 void view_levels_add(cJSON *about, const view_stack *stack);
 /* Adds the same for `looked` given values, whose order changes. */
 void view_levels_of(cJSON *about, float *values, size_t looked);
-
-#endif

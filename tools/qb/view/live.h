@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_LIVE_H
-#define QB_VIEW_LIVE_H
+#pragma once
 
 #include "recon.h"
 #include "recon/fbp/fbp_planes.h"
@@ -31,5 +30,3 @@ qb_status view_live_lines(view_live *live, size_t **stamps, qb_tool_lines *lines
 unsigned long view_live_version(view_live *live);
 /* {"seen", "received", "expected", "age", "span", "late", "dropped", "unreadable", "restarts", "no_darks", "version"} */
 cJSON *view_live_json(view_live *live);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_LIVE_FRAME_H
-#define QB_VIEW_LIVE_FRAME_H
+#pragma once
 
 #include "quickbeam/quickbeam.h"
 
@@ -36,5 +35,3 @@ typedef struct view_frame {
 
 /* Reads everything but the pixels; false where the text is no such header. */
 bool view_frame_read(const char *text, size_t size, view_frame *frame);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_LIVE_IMAGE_H
-#define QB_VIEW_LIVE_IMAGE_H
+#pragma once
 
 #include "live_source.h"
 
@@ -15,5 +14,3 @@ typedef struct view_changer {
 bool view_changes_images(const qb_scan_options *options);
 /* A listener that changes the frames and passes everything on to changer->to. */
 view_listener view_changer_listener(view_changer *changer);
-
-#endif

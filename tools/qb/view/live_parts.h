@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_LIVE_PARTS_H
-#define QB_VIEW_LIVE_PARTS_H
+#pragma once
 
 #include "live.h"
 #include "live_source.h"
@@ -50,5 +49,3 @@ void view_lines_close(view_live *live);
 void view_lines_take(view_live *live, size_t number, view_pixels *pixels);
 /* Forgets all raw views, because they belong to another scan; line integrals stay. The caller holds the lock. */
 void view_lines_forget(view_live *live);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_LIVE_SOURCE_H
-#define QB_VIEW_LIVE_SOURCE_H
+#pragma once
 
 #include "../cli.h"
 #include "live_frame.h"
@@ -37,5 +36,3 @@ void view_source_begin(view_source *source, size_t views);
 /* Passes on what has come, and then waits for more, at most `milliseconds`. */
 void view_source_look(view_source *source, const view_listener *listener, int milliseconds);
 void view_source_close(view_source *source); /* NULL-safe */
-
-#endif

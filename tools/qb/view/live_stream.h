@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_LIVE_STREAM_H
-#define QB_VIEW_LIVE_STREAM_H
+#pragma once
 
 #include "live_source.h"
 
@@ -21,5 +20,3 @@ void view_stream_begin(view_stream *stream, size_t views);
 /* Passes on what comes within this time. */
 void view_stream_look(view_stream *stream, const view_listener *listener, int milliseconds);
 void view_stream_close(view_stream *stream); /* NULL-safe */
-
-#endif

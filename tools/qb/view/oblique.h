@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_OBLIQUE_H
-#define QB_VIEW_OBLIQUE_H
+#pragma once
 
 #include "plane.h"
 
@@ -15,5 +14,3 @@ typedef struct view_oblique {
 bool view_oblique_parse(const char *query, view_oblique *oblique);
 /* Reads the plane into out[count[0]][count[1]]; NaN outside the stack. */
 qb_status view_oblique_read(const view_stack *stack, const view_oblique *oblique, float *out);
-
-#endif

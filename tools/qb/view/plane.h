@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_PLANE_H
-#define QB_VIEW_PLANE_H
+#pragma once
 
 #include "quickbeam/quickbeam.h"
 
@@ -33,4 +32,3 @@ qb_status view_plane_check(const qb_array_info *info, const view_plane *plane, c
 /* Reads a checked plane into out[count[0]][count[1]]; NaN where nothing was measured. To read at most 1 GB (64 MB for a
  * draft), means are taken over fewer lines; where that is not enough, lines are repeated. */
 qb_status view_plane_read(const view_stack *stack, const view_plane *plane, float *out);
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_PLANES_H
-#define QB_VIEW_PLANES_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -47,5 +46,3 @@ view_made *view_planes_new(view_planes *planes, const size_t shape[2]);
 /* Keeps a filled plane in place of the one that was not used for the longest time. */
 void view_planes_keep(view_made *made, const char *name);
 void view_planes_release(view_made *made); /* NULL-safe */
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_QUERY_H
-#define QB_VIEW_QUERY_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -27,5 +26,3 @@ void view_why(qb_status status, char *words, size_t size);
 view_answer view_json(cJSON *root);
 /* An answer with float values; takes over the values, which are from malloc. */
 view_answer view_values(float *values, size_t count);
-
-#endif

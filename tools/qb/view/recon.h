@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_RECON_H
-#define QB_VIEW_RECON_H
+#pragma once
 
 #include <pthread.h>
 
@@ -168,5 +167,3 @@ view_answer view_answer_stop(view_recon *r, const char *query, const volatile si
 /* recon_answer.c: answers the page's requests; `recon` is a view_recon. */
 view_answer view_recon_answer(void *recon, const char *path, const char *query, const volatile sig_atomic_t *gone);
 view_lane view_recon_lane(void *recon, const char *path, const char *query);
-
-#endif

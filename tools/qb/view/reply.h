@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_REPLY_H
-#define QB_VIEW_REPLY_H
+#pragma once
 
 #include "requests.h"
 
@@ -20,5 +19,3 @@ view_answer reply_text(int status, const char *why);
 view_answer reply_page(const char *page, const char *nonce);
 /* Sends the next piece of a ready answer; -1 ends the connection. */
 int reply_send(session *of, struct lws *wsi, const char *nonce, const char *frames);
-
-#endif

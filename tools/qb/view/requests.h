@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_REQUESTS_H
-#define QB_VIEW_REQUESTS_H
+#pragma once
 
 #include <libwebsockets.h>
 #include <pthread.h>
@@ -59,5 +58,3 @@ void requests_leave(requests *r, request *one);
 void requests_end(requests *r);
 void requests_destroy(requests *r);
 void request_drop(request *one); /* NULL-safe */
-
-#endif

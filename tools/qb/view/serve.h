@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_SERVE_H
-#define QB_VIEW_SERVE_H
+#pragma once
 
 #include "../cli.h"
 #include "server.h"
@@ -17,5 +16,3 @@ typedef struct view_shown {
 qb_status view_prepare(cli *c, view_serve_fn **serve);
 /* Prints the address, and serves until the command is interrupted or shown->over() is true. */
 qb_status view_serve(cli *c, view_serve_fn *serve, const view_shown *shown);
-
-#endif

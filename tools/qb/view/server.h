@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_SERVER_H
-#define QB_VIEW_SERVER_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ typedef struct view_server {
 /* Serves until `stop` returns true. Returns 0, or 1 and `words` where the server cannot listen at its address. */
 typedef int view_serve_fn(const view_server *server, char *words, size_t size);
 __attribute__((visibility("default"))) view_serve_fn qb_view_serve;
-
-#endif

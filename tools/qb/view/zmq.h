@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_VIEW_ZMQ_H
-#define QB_VIEW_ZMQ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ bool view_zmq_open(view_zmq *zmq);
 void view_zmq_close(view_zmq *zmq);
 /* Writes "found, 4.3.4", or what to install. */
 void view_zmq_describe(char *words, size_t size);
-
-#endif

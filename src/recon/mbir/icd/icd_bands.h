@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_ICD_BANDS_H
-#define QB_RECON_MBIR_ICD_BANDS_H
+#pragma once
 
 #include "recon/mbir/icd/icd_stack.h"
 
@@ -90,5 +89,3 @@ extern const qb__icd_worker qb__icd_slicewise_on_cpu;
 void qb__icd_slicewise_sweep(qb__icd_slicewise *s, const size_t *list, size_t count);
 /* 0 .. count - 1 in a new random order. */
 void qb__icd_slicewise_shuffle(qb__icd_slicewise *s, uint64_t number);
-
-#endif

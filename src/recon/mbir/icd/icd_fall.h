@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_ICD_FALL_H
-#define QB_RECON_MBIR_ICD_FALL_H
+#pragma once
 
 /* Forecast of the remaining decrease of a cost. After e equits, D1 is the decrease between e / 4 and e / 2, D2 that
  * between e / 2 and e. If each doubling of the equits brings r = D2 / D1 of the one before, the rest is D2 r / (1 - r).
@@ -25,5 +24,3 @@ double qb__icd_fall_rest(const qb__icd_fall *fall);
 double qb__icd_fall_rest_by_factor(const qb__icd_fall *fall);
 /* From that forecast, the number of further equits until the rest is `least`, at most `most`. */
 double qb__icd_fall_equits_to(const qb__icd_fall *fall, double least, double most);
-
-#endif

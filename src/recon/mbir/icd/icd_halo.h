@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_ICD_HALO_H
-#define QB_RECON_MBIR_ICD_HALO_H
+#pragma once
 
 #include "base/comm.h"
 #include "kernels/icd/icd_device.h"
@@ -27,5 +26,3 @@ qb_status qb__icd_halo_sum(const qb__icd_halo *halo, qb_status mine, double *num
 qb_status qb__icd_halo_largest(const qb__icd_halo *halo, qb_status mine, double *numbers, size_t count);
 /* Each rank's numbers one after the other, on all ranks. */
 qb_status qb__icd_halo_gather(const qb__icd_halo *halo, qb_status mine, const double *numbers, size_t count);
-
-#endif

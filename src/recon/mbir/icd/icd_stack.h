@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_ICD_STACK_H
-#define QB_RECON_MBIR_ICD_STACK_H
+#pragma once
 
 #include "base/pool.h"
 #include "kernels/icd/icd_device.h"
@@ -170,5 +169,3 @@ void qb__icd_inside(size_t nx, size_t ny, double radius, uint8_t *inside);
 qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bool some, size_t slices, size_t columns);
 /* Divide the prior by `scale`, which is the same as multiplying all weights by it. */
 void qb__icd_lighten(qb__icd_prior *prior, double scale);
-
-#endif

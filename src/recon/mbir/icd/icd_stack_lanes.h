@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_RECON_MBIR_ICD_STACK_LANES_H
-#define QB_RECON_MBIR_ICD_STACK_LANES_H
+#pragma once
 
 #include "recon/mbir/icd/icd_stack.h"
 
@@ -74,5 +73,3 @@ static inline size_t qb__icd_group_floats(const qb__system_matrix *m, const qb__
 qb_status qb__icd_lanes_start(void *self, const qb__icd_given *given);
 void qb__icd_lanes_destroy(void *self);
 extern const qb__icd_worker qb__icd_on_cpu;
-
-#endif

@@ -87,12 +87,20 @@ def test_nxtomo_of_entry1(folder):
 
 
 def test_four_dimensions(folder):
-    """As SICS writes them at ANSTO, with a dimension of one frame: said with the sizes, not that there is no array."""
+    """As SICS writes them at ANSTO, with a dimension of one frame, which is left out; two frames are refused with the sizes."""
     with h5py.File(folder / "a.hdf", "w") as f:
-        f["entry1/data/hmm"] = COUNTS[:, None]
-    fails(3, "info", "a.hdf", says=["a.hdf: /entry1/data/hmm has 4 dimensions", "data.reshape(views, rows, columns)"], cwd=folder)
-    nxtomo(folder / "a.nxs", [0] * VIEWS, COUNTS[:, None], "entry1", ANGLES)
-    fails(3, "info", "a.nxs", says=["/entry1/instrument/detector/data has 4 dimensions"], cwd=folder)
+        f["entry1/data/hmm"] = np.stack([COUNTS, COUNTS], axis=1)
+    fails(3, "info", "a.hdf", says=["a.hdf: /entry1/data/hmm has 4 dimensions", f"{VIEWS} x 2 x {ROWS} x {COLUMNS}", "data.reshape(views, rows, columns)"], cwd=folder)
+    frames = np.concatenate([DARKS, FLATS, COUNTS])
+    keys = [2] * len(DARKS) + [1] * len(FLATS) + [0] * VIEWS
+    for shape in (len(frames), 1, ROWS, COLUMNS), (1, len(frames), ROWS, COLUMNS, 1):
+        nxtomo(folder / "a.nxs", keys, frames.reshape(shape), "entry1", np.r_[np.zeros(len(keys) - VIEWS), ANGLES])
+        right(folder, "a.nxs")
+        assert f"dimensions of 1 are left out: {' x '.join(map(str, shape))} is read as {len(frames)} x {ROWS} x {COLUMNS}" in qb("info", "a.nxs", cwd=folder).stdout
+        with h5py.File(folder / "a.nxs", "r+") as f:  # chunks, compressed, big-endian: read by the library
+            del f["entry1/instrument/detector/data"]
+            f.create_dataset("entry1/instrument/detector/data", data=frames.reshape(shape).astype(">f4"), compression="gzip")
+        right(folder, "a.nxs")
 
 
 def test_nxtomo_of_three_detectors(folder):

@@ -167,6 +167,16 @@ def test_pixel_mask_of_nexus(tmp_path):
     assert (np.load(tmp_path / "c.npy").reshape(2, 30) == wrong[:2, 2:32]).all()
 
 
+def test_pixel_masks_that_are_no_image(tmp_path):
+    """A dimension of 1 is left out, a number of 0 is no mask; the others are said."""
+    mask = np.zeros((ROWS, N), "u4")
+    mask[1, 2] = 2
+    assert (not_measured(with_pixel_mask(tmp_path / "a.nxs", mask[None, None]), tmp_path)[0] == (mask > 0)).all()
+    for bad, words in (mask.ravel(), f"a list of {ROWS * N}"), (np.zeros((2, 2, ROWS, N), "u4"), f"2 x 2 x {ROWS} x {N}"), (np.uint32(1), "a number"), (np.uint32(0), None):
+        found, said = not_measured(with_pixel_mask(tmp_path / "b.nxs", bad), tmp_path)
+        assert not found.any() and (f"pixel_mask is no image, but {words}: it is not used; give --mask" in said if words else "pixel_mask" not in said), said
+
+
 def test_pixel_masks_elsewhere(tmp_path):
     """Beside plain arrays, which it is not one of; of the nearest detector; and masks that cannot be used."""
     mask = np.zeros((ROWS, N), "u4")

@@ -234,15 +234,44 @@ int qb__h5_look(hid_t place, const char *path) {
 
 bool qb__h5_exists(hid_t place, const char *path) { return qb__h5_look(place, path) == 1; }
 
+/* False if more than three dimensions are larger than 1. */
+static bool choose_kept(int rank, const hsize_t *n, int kept[3]) {
+    int count = 0, dropped = 0;
+    for (int i = rank; i < 3; i++) kept[count++] = -1;
+    for (int i = 0; i < rank; i++) {
+        if (n[i] == 1 && rank - dropped > 3)
+            dropped++;
+        else if (count < 3)
+            kept[count++] = i;
+        else
+            return false;
+    }
+    return true;
+}
+
+int qb__h5_dimensions(hid_t set, int kept[3], char *text, size_t size) {
+    hsize_t n[H5S_MAX_RANK];
+    hid_t space = set < 0 ? -1 : H5Dget_space(set);
+    const int rank = space < 0 ? 0 : H5Sget_simple_extent_dims(space, n, NULL);
+    *text = 0;
+    if (rank > 0) choose_kept(rank, n, kept);
+    for (int i = 0; i < rank && strlen(text) + 32 < size; i++)
+        snprintf(text + strlen(text), size - strlen(text), "%s%llu", i ? " x " : "", (unsigned long long)n[i]);
+    if (space >= 0) H5Sclose(space);
+    return rank;
+}
+
 bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]) {
     if (!qb__h5_exists(file, path)) return false;
     hid_t set = qb__h5_dataset(file, path);
     if (set < 0) return false;
     hid_t space = H5Dget_space(set);
     hsize_t n[H5S_MAX_RANK];
+    int kept[3];
     *rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
-    bool good = *rank >= 1 && *rank <= 3 && H5Sget_simple_extent_dims(space, n, NULL) == *rank;
-    for (int i = 0; good && i < 3; i++) shape[i] = i < 3 - *rank ? 1 : (size_t)n[i - 3 + *rank];
+    bool good = *rank >= 1 && H5Sget_simple_extent_dims(space, n, NULL) == *rank && choose_kept(*rank, n, kept);
+    for (int i = 0; good && i < 3; i++) shape[i] = kept[i] < 0 ? 1 : (size_t)n[kept[i]];
+    if (good && *rank > 3) *rank = 3;
     if (space >= 0) H5Sclose(space);
     H5Dclose(set);
     return good;

@@ -38,8 +38,12 @@ qb_status qb__h5_refuse_type(hid_t type, const char *label);
  * or unknown. The time is linear in the path's length. */
 int qb__h5_look(hid_t place, const char *path);
 bool qb__h5_exists(hid_t place, const char *path); /* true if qb__h5_look returns 1 */
-/* A dataset's shape; false if the path is not a dataset of 1 to 3 dimensions. Missing leading dimensions are 1. */
+/* A dataset's shape; false if the path is not a dataset of 1 to 3 dimensions, besides others of size 1, which are left
+ * out. Missing leading dimensions are 1. */
 bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]);
+/* The number of dimensions, those that are read as images, rows and columns (-1: missing), and their text, such as "120 x
+ * 1 x 6 x 64"; 0 if unknown. */
+int qb__h5_dimensions(hid_t set, int kept[3], char *text, size_t size);
 /* True for one dimension, or others of 1 besides it. */
 static inline bool qb__h5_is_list(const size_t shape[3]) {
     return (shape[0] == 1) + (shape[1] == 1) + (shape[2] == 1) >= 2;
@@ -104,6 +108,7 @@ typedef struct qb__h5_map {
     size_t links, dangling;
     size_t deeper; /* groups below QB__H5_LEVELS that were not visited */
     char first_dangling[256];
+    char odd_mask[256];   /* a pixel_mask of other than two or three dimensions; "": none */
     char first_deep[256]; /* an array of more than three dimensions; "": none */
 } qb__h5_map;
 enum {

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 
 enum { NAME = 640 };
 
@@ -37,18 +38,18 @@ static qb_status put_angles(const axis *a, double unit, const char *name, qb__sc
 }
 
 /* The first axis in a unit of angle: a tilt series; three lengths: a volume. */
-static qb_status take_hyperspy(hid_t file, const char *folder, int rank, qb__scan_parts *parts) {
+static qb_status take_hyperspy(hid_t file, const char *folder, const int kept[3], qb__scan_parts *parts) {
     qb__source *source = parts->data.source;
     char name[NAME];
     int lengths = 0;
     qb_status status = QB_OK;
-    for (int i = 0; i < rank && status == QB_OK; i++) {
+    for (int i = 0; i < 3 && status == QB_OK; i++) {
         axis a;
-        if (!read_axis(file, folder, i, name, &a)) continue;
+        if (kept[i] < 0 || !read_axis(file, folder, kept[i], name, &a)) continue;
         const double mm = qb__length_unit(a.units), radians = qb__angle_unit(a.units);
         lengths += mm > 0;
-        if (mm > 0) source->voxel[rank - 1 - i] = fabs(a.scale) * mm;
-        if (i == 0 && rank == 3 && radians > 0) status = put_angles(&a, radians, name, parts);
+        if (mm > 0) source->voxel[2 - i] = fabs(a.scale) * mm;
+        if (i == 0 && radians > 0) status = put_angles(&a, radians, name, parts);
     }
     if (lengths == 3) qb__source_is_volume(source);
     return status;
@@ -77,7 +78,12 @@ qb_status qb__h5_axes(hid_t file, const char *name, const char *path, qb__scan_p
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 0, path);
     snprintf(entry, sizeof entry, "/%.*s/definition", (int)strcspn(path + (*path == '/'), "/"), path + (*path == '/'));
     if (!qb__h5_shape(file, path, &rank, shape)) return QB_OK;
-    const qb_status status = take_hyperspy(file, folder, rank, parts);
+    int kept[3];
+    char text[160];
+    hid_t set = qb__h5_dataset(file, path);
+    if (set < 0 || qb__h5_dimensions(set, kept, text, sizeof text) < 1) kept[0] = kept[1] = kept[2] = -1;
+    if (set >= 0) H5Dclose(set);
+    const qb_status status = take_hyperspy(file, folder, kept, parts);
     if (status != QB_OK || !qb__h5_text(file, entry, NULL, definition, sizeof definition)) return status;
     if (rank != 3 || strcmp(definition, "NXtomoproc") != 0) return status;
     qb__source_is_volume(parts->data.source);

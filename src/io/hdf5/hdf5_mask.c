@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
+#include "io/hdf5/hdf5_broken.h"
 #include "io/scan/image.h"
 #include "quickbeam/io.h"
 
@@ -68,9 +69,27 @@ out:
     return status;
 }
 
+/* A number of 0 stands for no mask. */
+static void tell_odd(hid_t file, const char *name, const char *path, qb__notes *notes) {
+    char text[160], why[QB__H5_WHY];
+    int kept[3];
+    double value;
+    hid_t set = qb__h5_dataset(file, path);
+    const int rank = qb__h5_dimensions(set, kept, text, sizeof text);
+    if (set >= 0) H5Dclose(set);
+    if (rank < 1 && qb__h5_scalar(file, name, path, NULL, &value, why) == QB__H5_GOOD && value == 0) return;
+    qb__note_of(notes, QB_PROBLEM_PIXELS,
+                "%s is no image, but %s%s: it is not used; give --mask FILE" QB__CODE("metadata-unusable"), path,
+                rank < 1   ? "a number"
+                : rank < 2 ? "a list of "
+                           : "",
+                text);
+}
+
 qb_status qb__h5_mask(hid_t file, const char *name, const char *data, const qb__h5_map *map, qb__scan_parts *parts) {
     bool several = false;
     qb__source *source = NULL;
+    if (*map->odd_mask && !*parts->mask.from) tell_odd(file, name, map->odd_mask, &parts->notes);
     const char *path = *parts->mask.from ? NULL : nearest(map, data, &several);
     if (several) {
         snprintf(parts->mask.from, sizeof parts->mask.from, "pixel_mask");

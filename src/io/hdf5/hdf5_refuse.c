@@ -8,23 +8,12 @@
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_broken.h"
 
-/* "120 x 1 x 6 x 64", and the number of values; 0 if unknown. */
-static int dimensions(hid_t file, const char *path, char *text, size_t size) {
-    hsize_t n[H5S_MAX_RANK];
-    hid_t set = qb__h5_dataset(file, path);
-    hid_t space = set < 0 ? -1 : H5Dget_space(set);
-    const int rank = space < 0 ? 0 : H5Sget_simple_extent_dims(space, n, NULL);
-    *text = 0;
-    for (int i = 0; i < rank && strlen(text) + 32 < size; i++)
-        snprintf(text + strlen(text), size - strlen(text), "%s%llu", i ? " x " : "", (unsigned long long)n[i]);
-    if (space >= 0) H5Sclose(space);
-    if (set >= 0) H5Dclose(set);
-    return rank;
-}
-
 qb_status qb__h5_refuse_shape(hid_t file, const char *path, const char *label) {
     char text[200];
-    const int rank = dimensions(file, path, text, sizeof text);
+    int kept[3];
+    hid_t set = qb__h5_dataset(file, path);
+    const int rank = qb__h5_dimensions(set, kept, text, sizeof text);
+    if (set >= 0) H5Dclose(set);
     if (rank < 3) return qb__fail(QB_BAD_INPUT, "%s is not an array of two or three dimensions", label);
     return qb__fail(
         QB_BAD_INPUT,

@@ -16,8 +16,10 @@
 typedef struct h5_source {
     qb__source base;
     hid_t set, type;
-    int rank;
-    bool ours; /* chunks are unpacked here */
+    int rank;    /* 2 or 3 */
+    int stored;  /* dimensions of the dataset, of which some of size 1 may be left out */
+    int kept[3]; /* those of images, rows and columns; -1: none */
+    bool ours;   /* chunks are unpacked here */
     qb__h5_chunks chunks;
     qb__guard_reader *reader; /* NULL: the library reads in this process */
 } h5_source;
@@ -52,13 +54,18 @@ static bool dtype_of(hid_t type, qb_dtype *dtype) {
     return size == 1 || size == 2 || size == 4;
 }
 
-/* Position of the single image for a shape of rank 2. */
-static qb_status select_region(const h5_source *h5, const qb__region *region, hid_t space) {
-    hsize_t start[3] = {region->first, region->row0, 0};
-    hsize_t stride[3] = {region->step, 1, 1};
-    hsize_t count[3] = {region->count, region->row1 - region->row0, h5->base.shape[2]};
-    int skip = 3 - h5->rank;
-    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start + skip, stride + skip, count + skip, NULL) < 0)
+/* Chooses a region of the dataset; `memory`: its shape. */
+static qb_status select_region(const h5_source *h5, const qb__region *region, hid_t space, hid_t *memory) {
+    const hsize_t from[3] = {region->first, region->row0, 0}, step[3] = {region->step, 1, 1},
+                  many[3] = {region->count, region->row1 - region->row0, h5->base.shape[2]};
+    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK];
+    for (int i = 0; i < h5->stored; i++) start[i] = 0, stride[i] = 1, count[i] = 1;
+    for (int i = 0; i < 3; i++) {
+        const int to = h5->kept[i];
+        if (to >= 0) start[to] = from[i], stride[to] = step[i], count[to] = many[i];
+    }
+    *memory = H5Screate_simple(h5->stored, count, NULL);
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, NULL) < 0)
         return qb__h5_fail(QB_INTERNAL, h5->base.path, "choosing a region");
     return QB_OK;
 }
@@ -66,10 +73,8 @@ static qb_status select_region(const h5_source *h5, const qb__region *region, hi
 static qb_status read_locked(const h5_source *h5, const qb__region *region, void *out) {
     hid_t space = H5Dget_space(h5->set);
     if (space < 0) return qb__h5_fail(QB_BAD_INPUT, h5->base.path, "its shape");
-    const int skip = 3 - h5->rank;
-    const hsize_t shape[3] = {region->count, region->row1 - region->row0, h5->base.shape[2]};
-    hid_t memory = H5Screate_simple(h5->rank, shape + skip, NULL);
-    qb_status status = select_region(h5, region, space);
+    hid_t memory = H5I_INVALID_HID;
+    qb_status status = select_region(h5, region, space, &memory);
     if (status == QB_OK && H5Dread(h5->set, h5->type, memory, space, H5P_DEFAULT, out) < 0) {
         char what[96];
         snprintf(what, sizeof what, "images %zu.., rows %zu..%zu cannot be read", region->first, region->row0,
@@ -261,6 +266,11 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         status = qb__fail(QB_BAD_INPUT, "%s: its %zu bytes were never written", label, bytes);
         goto out;
     }
+    if (layout == H5D_VIRTUAL && h5->stored > 3) {
+        status =
+            qb__fail(QB_UNSUPPORTED, "%s is a virtual dataset of %d dimensions: map it with three", label, h5->stored);
+        goto out;
+    }
     if (layout == H5D_VIRTUAL) {
         char file[4096];
         if (H5Fget_name(h5->set, file, sizeof file) < 0)
@@ -270,10 +280,12 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         if (status != QB_OK || *source) goto out;
     }
     if (layout == H5D_CHUNKED) {
-        hsize_t n[3];
-        if (H5Pget_chunk(plist, h5->rank, n) != h5->rank) n[0] = n[1] = n[2] = 1;
-        for (int i = 3 - h5->rank; i < 3; i++) chunk[i] = (size_t)n[i - 3 + h5->rank];
-        const bool known = same_bytes(stored, h5->type) && qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
+        hsize_t n[H5S_MAX_RANK];
+        const bool got = H5Pget_chunk(plist, h5->stored, n) == h5->stored;
+        for (int i = 0; i < 3; i++)
+            if (got && h5->kept[i] >= 0) chunk[i] = (size_t)n[h5->kept[i]];
+        const bool known =
+            h5->stored <= 3 && same_bytes(stored, h5->type) && qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
         if (!known) QB__TRY(qb__h5_check_filters(h5->set, plist, label));
         QB__TRY(check_chunks(h5->set, label, chunk, shape, &there, &missing));
         /* Unwritten values are the fill value, which HDF5 knows. */
@@ -347,7 +359,7 @@ static qb_status read_lengths(hid_t file, const char *path, const char *label, q
 }
 
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source) {
-    char label[1024];
+    char label[1024], all[160];
     *source = NULL;
     snprintf(label, sizeof label, "%s:%s", name, path);
     h5_source h5 = {.chunks.places.fd = -1};
@@ -359,6 +371,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
                         h5.base.shape[2]);
     h5.set = qb__h5_dataset(file, path);
     if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
+    h5.stored = qb__h5_dimensions(h5.set, h5.kept, all, sizeof all);
     qb_status status = qb__guard_reader_create(name, path, &h5.reader);
     if (status != QB_OK) {
         H5Dclose(h5.set);
@@ -366,6 +379,9 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     }
     status = open_dataset(label, &h5, source);
     if (status != QB_OK) return status;
+    if (h5.stored > 3)
+        qb__source_tell(*source, "dimensions of 1 are left out: %s is read as %zu x %zu x %zu", all, h5.base.shape[0],
+                        h5.base.shape[1], h5.base.shape[2]);
     bool stated = H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or unknown */
     if (!qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity) && stated) {
         qb__source_close(*source);

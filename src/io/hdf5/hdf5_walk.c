@@ -57,7 +57,12 @@ static void look_at_dataset(hid_t group, const char *child, const char *path, qb
         qb__note(&map->entries, "%.*s", (int)(strlen(path) - strlen("/definition")), path);
         return;
     }
-    if (!qb__h5_shape(group, child, &rank, shape)) {
+    const bool images = qb__h5_shape(group, child, &rank, shape);
+    if (ends_with(path, "pixel_mask") && (!images || rank < 2)) {
+        if (!*map->odd_mask) snprintf(map->odd_mask, sizeof map->odd_mask, "%.255s", path);
+        return;
+    }
+    if (!images) {
         if (rank > 3 && !*map->first_deep) snprintf(map->first_deep, sizeof map->first_deep, "%.255s", path);
         return;
     }

@@ -89,8 +89,11 @@ static void tell_odd(hid_t file, const char *name, const char *path, qb__notes *
 qb_status qb__h5_mask(hid_t file, const char *name, const char *data, const qb__h5_map *map, qb__scan_parts *parts) {
     bool several = false;
     qb__source *source = NULL;
-    if (*map->odd_mask && !*parts->mask.from) tell_odd(file, name, map->odd_mask, &parts->notes);
     const char *path = *parts->mask.from ? NULL : nearest(map, data, &several);
+    if (*map->odd_mask && !*parts->mask.from) {
+        tell_odd(file, name, map->odd_mask, &parts->notes);
+        snprintf(parts->mask.from, sizeof parts->mask.from, "pixel_mask"); /* told once */
+    }
     if (several) {
         snprintf(parts->mask.from, sizeof parts->mask.from, "pixel_mask");
         qb__note_of(&parts->notes, QB_PROBLEM_PIXELS,

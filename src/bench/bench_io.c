@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "bench/bench_packed.h"
 #include "bench/bench_parts.h"
 #include "quickbeam/io.h"
 

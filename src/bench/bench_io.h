@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/json.h"
+#include "quickbeam/array.h"
 #include "quickbeam/env.h"
 
 /* A benchmark's own folder, inside the temporary one ($TMPDIR). */
@@ -23,3 +24,7 @@ qb_status qb__bench_storage(const qb__bench_folder *folder, size_t bytes, const 
 
 /* Measure the storage of `folder` in about `seconds`, for the tuning file. */
 qb_status qb__storage_measure(const char *folder, size_t bytes, double seconds, const qb_env *env);
+
+/* For each container and codec, or for `only` ("h5_zstd"), writes and reads compressed files in `folder`, and runs the
+ * codec alone, on all threads. Volumes smaller than a chunk are skipped. Changes the values. */
+qb_status qb__bench_packed(const char *folder, const char *only, qb_array *volume, cJSON *result);

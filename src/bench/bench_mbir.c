@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "bench/bench_mbir.h"
 #include "cpu/features.h"
-#include "ops/matrix_cache.h"
+#include "ops/system_matrix.h"
 
 /* Times of the reference code on one core of a similar machine, for this problem at its own size: seconds of the
  * matrix, of a slice to 10 HU, of an equit. */

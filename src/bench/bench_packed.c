@@ -3,7 +3,7 @@
 /* qb bench io: writing and reading compressed volumes, compared with the codec alone on the same chunks and number of
  * threads. Codec and files take turns, and the median of the ratios counts, so that a busy computer slows both; the
  * ratios of processor time do not contain the disk. */
-#include "bench/bench_packed.h"
+#include "bench/bench_io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,7 @@
 #include "bench/rabbitct_engine.h"
 #include "cpu/features.h"
 #include "io/plain/rabbitct.h"
-#include "job/budget.h"
+#include "job/job.h"
 
 enum { GROUP = QB__RABBITCT_GROUP, REPEAT_MAX = 64, MOST_HU = 4095 };
 

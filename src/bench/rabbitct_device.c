@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/rabbitct_device.h"
+#include "bench/rabbitct_check.h"
 
 #include <string.h>
 

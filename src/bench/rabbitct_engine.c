@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
-#include "bench/rabbitct_device.h"
+#include "bench/rabbitct_check.h"
 #include "cpu/bp_cone/bp_cone.h"
 #include "io/plain/rabbitct.h"
 #include "planner/choose.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/variant.h"
-#include "bench/rabbitct_setup.h"
+#include "bench/rabbitct_check.h"
 #include "quickbeam/status.h"
 
 /* The RabbitCT problem with the library's kernels: a cube of size^3 voxels, with views that come one by one or a few at

@@ -15,7 +15,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "geometry/half_fan.h"
+#include "geometry/parallel.h"
 #include "io/scan/scan.h"
 #include "prep/phase.h"
 #include "prep/row_shift.h"

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "center/center.h"
 #include "io/scan/scan.h"
-#include "prep/cone_height.h"
+#include "prep/cone_place.h"
 
 qb_status qb__center_cone(qb_scan *scan, const qb_prep_options *prep, double sod, double sdd,
                           const qb__center_chosen *at, qb__pool *pool, qb_center_result *result) {

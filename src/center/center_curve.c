@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "center/center.h"
 #include "center/center_pairs.h"
-#include "geometry/half_fan.h"
+#include "geometry/parallel.h"
 #include "prep/phase.h"
 #include "prep/prepare.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "geometry/half_fan.h"
+#include "geometry/parallel.h"
 
 static const double TURN = 2 * M_PI;
 

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "geometry/half_fan.h"
+#include "geometry/parallel.h"
 #include "io/scan/scan.h"
 #include "prep/row_sample.h"
 

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "center/center_roll.h"
 #include "cpu/features.h"
-#include "job/budget.h"
+#include "job/job.h"
 #include "prep/levels_said.h"
 #include "prep/prepare.h"
 #include "quickbeam/geometry.h"

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "device/cuda_api.h"
-#include "device/cufft_open.h"
 #include "device/library.h"
 
 enum { FORWARD = -1, COMPLEX = 0x29 /* CUFFT_C2C */ };

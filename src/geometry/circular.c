@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/circular.h"
+#include "geometry/circle.h"
 
 #include <math.h>
 

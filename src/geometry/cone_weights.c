@@ -8,7 +8,7 @@
 #include "geometry/curve.h"
 #include "geometry/circle.h"
 #include "geometry/matrix.h"
-#include "geometry/panel.h"
+#include "geometry/roll.h"
 #include "geometry/vector.h"
 
 /* A fan-beam inversion is f(x) = 1/2 int dt R D / depth^2 int du' h(u - u') cos g, for a flat detector at distance D

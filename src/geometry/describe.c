@@ -10,9 +10,8 @@
 #include "geometry/circle.h"
 #include "geometry/cone_weights.h"
 #include "geometry/matrix.h"
-#include "geometry/panel.h"
 #include "geometry/parallel.h"
-#include "geometry/turning.h"
+#include "geometry/roll.h"
 #include "geometry/vector.h"
 
 static const double pi = 3.14159265358979323846;

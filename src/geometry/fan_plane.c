@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/fan_plane.h"
+#include "geometry/fan.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 
 #include "geometry/circle.h"
 #include "geometry/matrix.h"
-#include "geometry/panel.h"
+#include "geometry/roll.h"
 
 void qb__fov_circle(double radius, qb__fov *fov) {
     fov->radius = radius;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdbool.h>
+
 #include "geometry/matrix.h"
+#include "quickbeam/geometry.h"
 
 /* QB_BAD_ARGUMENT with the number for an invalid grid: no voxels, too many, or invalid lengths. */
 qb_status qb__grid_check(const qb_grid *grid);
@@ -32,3 +35,24 @@ qb_status qb__grid_check_fov(const qb_geometry *geometry, const qb_grid *grid);
 
 /* The matrices of all views for a grid, checked as by qb_geometry_check_grid: matrices[geometry->views]. */
 qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid, qb__matrix *matrices);
+
+/* A part of a grid's voxels. Their values have the bits of the whole volume: coordinates are those of the whole
+ * grid. */
+typedef struct qb__grid_region {
+    bool asked;      /* false: all voxels */
+    size_t first[3]; /* index in the whole grid of the region's first voxel, along x, y, z */
+    qb_grid whole;
+} qb__grid_region;
+
+/* Parse "X0:X1,Y0:Y1" or, with `dimensions` 3, "X0:X1,Y0:Y1,Z0:Z1" for *grid, which becomes the region's grid; NULL:
+ * all voxels. */
+qb_status qb__grid_region_take(const char *text, int dimensions, qb_grid *grid, qb__grid_region *region);
+
+/* Rays that leave the volume through its first or last slice pass through the object before or after it. slices[]:
+ * additional slices, at each end, that contain such rays within the circle inscribed in a slice. */
+void qb__grid_overhang(const qb_geometry *geometry, const qb_grid *grid, size_t slices[2]);
+
+/* True if the ray through a pixel misses the volume by more than a voxel. Only voxels within `radius` mm of the centre
+ * of their slice count; INFINITY: all. `flat`: ignore z. */
+bool qb__ray_misses(const qb_geometry *geometry, size_t view, double column, double row, const qb_grid *grid,
+                    double radius, bool flat);

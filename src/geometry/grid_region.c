@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/grid_region.h"
+#include "geometry/grid.h"
 
 #include <stdio.h>
 #include <stdlib.h>

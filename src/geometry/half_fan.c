@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/half_fan.h"
+#include "geometry/parallel.h"
 
 #include <math.h>
 #include <stdio.h>

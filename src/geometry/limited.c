@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Warnings about a geometry for methods without angular weights. */
-#include "geometry/limited.h"
+#include "geometry/check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/warning.h"
-#include "geometry/turning.h"
 #include "geometry/units.h"
 
 void qb__warn_limited(double covered, double needed, const qb_env *env) {

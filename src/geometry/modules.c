@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/modules.h"
+#include "geometry/check.h"
 
 #include <math.h>
 

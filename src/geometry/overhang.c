@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/overhang.h"
+#include "geometry/grid.h"
 
 #include <math.h>
 

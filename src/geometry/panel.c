@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/panel.h"
+#include "geometry/roll.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/partition_cone.h"
+#include "geometry/partition.h"
 
 #include <math.h>
 

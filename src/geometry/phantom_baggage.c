@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/phantom_baggage.h"
+#include "geometry/phantom.h"
 
 #include <math.h>
 

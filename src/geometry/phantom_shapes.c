@@ -6,7 +6,6 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "geometry/phantom.h"
-#include "geometry/phantom_baggage.h"
 
 /* Half the sides of the box in mm: in the plane, along z, and the smallest. */
 typedef struct frame {

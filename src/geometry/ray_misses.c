@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/ray_misses.h"
+#include "geometry/grid.h"
 
 #include <math.h>
 

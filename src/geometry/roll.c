@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "geometry/turning.h"
+#include "geometry/check.h"
 #include "geometry/vector.h"
 
 qb_status qb__roll_turned(double radians, size_t columns, size_t rows, qb__roll *roll) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "geometry/turning.h"
+#include "geometry/check.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/budget.h"
+#include "job/job.h"
 
 #include <stdio.h>
 

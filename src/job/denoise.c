@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/denoise.h"
+#include "job/volume_out.h"
 
 #include <math.h>
 #include <string.h>

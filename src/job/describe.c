@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/describe.h"
+#include "job/job.h"
 
 static void add_three(cJSON *plan, const char *name, double a, double b, double c) {
     const double numbers[] = {a, b, c};

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/inputs.h"
 #include "base/json.h"
+#include "geometry/partition.h"
 #include "io/digest.h"
 #include "job/pipeline.h"
+#include "job/volume_out.h"
 #include "quickbeam/recon.h"
+#include "quickbeam/scan.h"
+#include "quickbeam/status.h"
 
 /* The common part of every reconstruction; each method puts it first into its own struct. */
 struct qb_job {
@@ -51,3 +57,42 @@ void qb__command_add(char *text, size_t size, const char *word);
  * projections; else NULL. */
 qb_status qb__provenance(qb_job *job, const char *command, const char *input, const qb_geometry *views,
                          const double *angles, char **text);
+
+/* What a job that is resumed has in common with the earlier one: the part of its fingerprint that says what it reads. */
+void qb__job_add_hash(cJSON *json, const char *name, uint64_t hash);
+/* The name of the input, and its files by size and times. */
+void qb__job_add_files(cJSON *json, const char *path, const qb__inputs *inputs);
+/* The same of a scan, with its angles, flats and darks, and a sample of its numbers. */
+qb_status qb__job_add_input(cJSON *json, qb_scan *scan, const char *path, const qb__inputs *inputs);
+
+/* QB_BAD_ARGUMENT if the state at `path` belongs to another job, with the difference. Both are JSON, with options in an
+ * object of their own. */
+qb_status qb__job_fingerprint_mismatch(const char *path, const char *then, const char *now);
+
+/* Parts that the plans of all jobs have in common; the plan becomes the provenance. */
+
+/* The head: the input, and the volume that is made or read. */
+typedef struct qb__subject {
+    const char *verb, *input, *format, *quantity, *quantity_from, *units;
+    size_t views, rows, columns;
+    qb_grid grid;
+} qb__subject;
+void qb__describe_subject(cJSON *plan, const qb__subject *subject);
+/* Add every option of a table that is set to "options", which is returned. */
+cJSON *qb__describe_options(cJSON *plan, const qb_param *table, const void *options);
+/* Memory in bytes, output bytes, seconds of computing. */
+void qb__describe_cost(cJSON *plan, const qb__volume_out *volume, size_t memory, double seconds);
+
+/* Memory that a job holds from beginning to end, besides the rings of its pipeline and the scratch of its threads. */
+typedef struct qb__held {
+    int threads;
+    const qb_scan_info *scan; /* NULL = no scan is prepared */
+    size_t prepared;          /* bytes of flats and darks for preparation */
+    size_t observers;         /* bytes of the output's observers */
+    size_t more;              /* other bytes of the method */
+} qb__held;
+/* The sum of these, and of what the process holds at present. */
+size_t qb__held_bytes(const qb__held *held);
+
+/* The caller's memory limit is too small: QB_BAD_ARGUMENT with the memory that the smallest chunks need. */
+qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least, const qb_env *env);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/job_fingerprint.h"
+#include "job/job.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/pool.h"
-#include "job/progress_rate.h"
+#include "job/observer.h"
 #include "quickbeam/env.h"
 
 /* Allocator of the slots of a ring. A slot is what a stage and the next one agree on: host memory, page-locked memory,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/progress_rate.h"
+#include "job/observer.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/sharpness.h"
+#include "job/contact_sheet.h"
 
 #include <math.h>
 

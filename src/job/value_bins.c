@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/value_bins.h"
+#include "job/grey_levels.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/volume_keep.h"
+#include "job/volume_out.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/writer.h"
-#include "job/job_fingerprint.h"
+#include "job/job.h"
 
 bool qb__keep_has(const qb__keep *keep, size_t first, size_t end) {
     for (size_t i = first; i < end; i++)

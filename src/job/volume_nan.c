@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/volume_nan.h"
+#include "job/volume_out.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/extend.h"
+#include "ops/filter.h"
 
 #include <math.h>
 #include <string.h>

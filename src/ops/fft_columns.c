@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/fft_columns.h"
+#include "ops/fft.h"
 
 #include "base/memory.h"
 #include "cpu/features.h"

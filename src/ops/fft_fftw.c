@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/memory.h"
-#include "ops/fft_library.h"
+#include "ops/fft.h"
 
 typedef struct fftw {
     qb__fft head;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/fft_library.h"
+#include "ops/fft.h"
 
 #include <limits.h>
 

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "cpu/features.h"
 #include "cpu/fft/fft_lanes.h"
-#include "ops/fft_library.h"
+#include "ops/fft.h"
 #include "ops/fft_passes.h"
 
 enum { TINY_MOST = 64 };

@@ -9,9 +9,7 @@
 #include "base/status.h"
 #include "cpu/features.h"
 #include "cpu/rows/filter_pairs.h"
-#include "ops/extend.h"
 #include "ops/fft.h"
-#include "ops/ramp.h"
 #include "ops/window.h"
 
 /* A row of N = 2M padded samples is transformed as M complex numbers z = even + i odd samples. This is as fast as two

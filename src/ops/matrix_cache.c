@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/matrix_cache.h"
+#include "ops/system_matrix.h"
 
 #include <errno.h>
 #include <fcntl.h>

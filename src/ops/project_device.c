@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/project_device.h"
+#include "ops/project_slabs.h"
 
 #include "base/status.h"
 

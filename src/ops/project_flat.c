@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/project_flat.h"
+#include "ops/project.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/ramp.h"
+#include "ops/window.h"
 
 #include <complex.h>
 #include <math.h>

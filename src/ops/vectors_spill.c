@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/vectors_spill.h"
+#include "ops/vectors_device.h"
 
 #include "base/status.h"
 

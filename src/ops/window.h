@@ -21,3 +21,8 @@ qb_status qb__window_parse(const char *spec, qb__window *window);
 void qb__window_clear(qb__window *window);
 /* The value at a frequency, as a fraction of Nyquist. */
 double qb__window_at(const qb__window *window, double frequency);
+
+/* ramp[k], 0 <= k <= length/2: the transform over `length` samples of the band-limited space-domain ramp (1/4 at 0,
+ * -1/(pi n)^2 at odd n, 0 at even n; Ramachandran and Lakshminarayanan 1971, in columns). Sampling |frequency| instead
+ * would give wrong constants (Kak and Slaney, chapter 3). length: even, with small prime factors. */
+qb_status qb__ramp(size_t length, double *ramp);

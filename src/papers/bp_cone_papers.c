@@ -11,7 +11,6 @@
 #include "base/status.h"
 #include "papers/bp_cone_papers.h"
 #include "kernels/bp_cone/bp_cone_parts.h"
-#include "kernels/bp_cone/bp_cone_turns.h"
 #include "kernels/macros.h"
 #include "kernels/rows_table.h"
 

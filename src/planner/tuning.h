@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "device/device.h"
 #include "planner/tuning_file.h"
-#include "planner/tuning_key.h"
 #include "quickbeam/env.h"
 
 /* Results of `qb tune`: per device, variant and shape class, the best parameters and their speed. The user's JSON file

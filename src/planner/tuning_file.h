@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stddef.h>
+
 #include "base/json.h"
 #include "base/status.h"
+#include "base/variant.h"
 #include "quickbeam/env.h"
 
 /* Path of the user's file; empty if there is no home folder. */
@@ -23,3 +26,17 @@ qb_status qb__tuning_write(const cJSON *rows);
  * rows. */
 int qb__tuning_lock(const qb_env *env);
 void qb__tuning_unlock(int lock);
+
+/* Key of a measurement: a row of the user's file, or of the built-in results. */
+typedef struct qb__tuning_key {
+    const char *device;     /* name of the device */
+    const char *variant;    /* "bp_parallel_linear.alu" */
+    size_t slices, columns; /* shape classes: rounded up to a power of two, slices at most 128 */
+} qb__tuning_key;
+
+enum { QB__TUNING_VALUES = QB__PARAMETERS_MAX };
+
+typedef struct qb__tuning_entry {
+    int values[QB__TUNING_VALUES];
+    double giga_updates; /* a second */
+} qb__tuning_entry;

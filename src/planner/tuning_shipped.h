@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "planner/tuning_key.h"
+#include "planner/tuning_file.h"
 
 /* Built-in parameters and speeds, measured on our machines. */
 typedef struct qb__tuning_shipped {

@@ -2,7 +2,7 @@
 /* Mass attenuation with coherent scattering, in cm2/g, and densities: figures of NIST's tables (J. H. Hubbell and S. M.
  * Seltzer, NISTIR 5632, https://doi.org/10.18434/T4D01F). Between them the logarithm of the attenuation is a cubic of
  * the logarithm of the energy, within 1.2 % of NIST's values. */
-#include "prep/attenuation.h"
+#include "prep/spectrum.h"
 
 #include <math.h>
 #include <string.h>

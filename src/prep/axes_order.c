@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/axes_order.h"
+#include "prep/row_shift.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/extend.h"
+#include "ops/filter.h"
 #include "prep/pixel_key.h"
 #include "prep/prep.h"
 #include "prep/step.h"

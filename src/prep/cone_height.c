@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/cone_height.h"
+#include "prep/cone_place.h"
 
 #include <math.h>
 
@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/scan.h"
-#include "prep/cone_place.h"
 #include "prep/row_sample.h"
 
 enum {

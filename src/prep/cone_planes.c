@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/cone_planes.h"
+#include "prep/cone_place.h"
 
 #include <math.h>
 

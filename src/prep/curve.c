@@ -11,7 +11,6 @@
 #include "base/status.h"
 #include "io/plain/source.h"
 #include "prep/spectrum.h"
-#include "prep/two_materials.h"
 
 enum { POINTS = 4096, MOST_TEXT = 1 << 20 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "io/scan/scan.h"
-#include "prep/two_materials.h"
+#include "prep/spectrum.h"
 
 /* --hardening two, for one job: a scan that reads the given one. For a ray through the dense material, the number
  * becomes the one that the light material alone would give for the same attenuation; the hardening step then corrects

@@ -3,7 +3,7 @@
  *   d = t[c-1] - 2 t[c] + t[c+1],
  * which remove most of a smooth object and the pattern of the detector's pixels. d has six times the variance of a
  * transmission. Medians remove the effect of a few edges and zingers. */
-#include "prep/number_noise.h"
+#include "prep/neighbours_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@
 #include "cpu/features.h"
 #include "prep/phase_device.h"
 #include "prep/neighbours.h"
-#include "prep/phase_filter.h"
+#include "prep/phase_response.h"
 #include "prep/prepare.h"
 #include "prep/scatter.h"
 #include "prep/step.h"

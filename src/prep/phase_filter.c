@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/phase_filter.h"
+#include "prep/phase_response.h"
 
 #include "base/memory.h"
 #include "ops/fft.h"
-#include "ops/fft_columns.h"
-#include "prep/phase_response.h"
 
 struct qb__phase_filter {
     qb__phase_blocks blocks;

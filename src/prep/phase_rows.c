@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/phase_rows.h"
+#include "prep/scan_rows.h"
 
 #include <math.h>
 

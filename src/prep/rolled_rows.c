@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "ops/extend.h"
+#include "ops/filter.h"
 
 static size_t image_stride(const qb__rolled_rows *rolled) {
     return qb__round_up(rolled->info->columns + 2 * QB__RESAMPLE_EDGE, 16);

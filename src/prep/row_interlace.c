@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/row_interlace.h"
+#include "prep/row_shift.h"
 
 #include <math.h>
 

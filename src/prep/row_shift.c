@@ -12,9 +12,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/scan.h"
-#include "prep/axes_order.h"
 #include "prep/phase.h"
-#include "prep/row_interlace.h"
 #include "prep/row_sample.h"
 
 enum { VIEWS = 48, FEWEST_VIEWS = 8, FEWEST_ROWS = 8, BINS = 32 };

@@ -6,7 +6,6 @@
 
 #include "base/number.h"
 #include "base/status.h"
-#include "prep/attenuation.h"
 
 #define FORM "MATERIAL,KV[,FILTER:MM...][,at:KEV], materials " QB__MATERIALS
 

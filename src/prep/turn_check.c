@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "geometry/circle.h"
-#include "prep/turn_fit.h"
 
 enum { VIEWS = QB__SAMPLE_VIEWS, GROUPS = QB__SAMPLE_GROUPS, FEWEST = 12 };
 static const double degree = 57.29577951308232;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the factor of the stated angles for which the moments of the rows move as those of an object that turns. */
-#include "prep/turn_fit.h"
+#include "prep/turn_check.h"
 
 #include <math.h>
 

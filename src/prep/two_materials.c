@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/two_materials.h"
+#include "prep/spectrum.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
+#include "prep/line_mass.h"
 #include "prep/prepare.h"
-#include "prep/view_lines.h"
 
 /* Only for view_ends*.c. */
 

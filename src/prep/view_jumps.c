@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/view_jumps.h"
+#include "prep/view_steps.h"
 
 #include <math.h>
 #include <string.h>

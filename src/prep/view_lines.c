@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/view_lines.h"
+#include "prep/line_mass.h"
 
 #include "base/memory.h"
 

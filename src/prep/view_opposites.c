@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/view_opposites.h"
+#include "prep/view_ends.h"
 
 #include <math.h>
 

@@ -11,11 +11,8 @@
 #include "base/squares.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
+#include "prep/line_mass.h"
 #include "prep/row_sample.h"
-#include "prep/view_closing.h"
-#include "prep/view_flips.h"
-#include "prep/view_jumps.h"
-#include "prep/view_lines.h"
 
 enum {
     ROWS = 3,

@@ -3,7 +3,7 @@
 
 #include "io/digest.h"
 #include "io/plain/source.h"
-#include "job/describe.h"
+#include "job/job.h"
 #include "kernels/spread/spread_device.h"
 #include "prep/levels_said.h"
 #include "prep/truncation/truncation.h"

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/budget.h"
+#include "job/job.h"
 #include "recon/reconstruction_parts.h"
 
 static qb__room need(void *context, const qb__cut *cut) {

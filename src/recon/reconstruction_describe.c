@@ -4,7 +4,7 @@
 
 #include "base/number.h"
 #include "base/status.h"
-#include "job/describe.h"
+#include "job/job.h"
 #include "prep/phase.h"
 #include "prep/warp.h"
 #include "recon/reconstruction_parts.h"

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/writer.h"
-#include "job/job_input.h"
+#include "job/job.h"
 #include "quickbeam/version.h"
 #include "recon/reconstruction_parts.h"
 

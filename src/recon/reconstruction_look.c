@@ -8,12 +8,12 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
+#include "geometry/check.h"
 #include "geometry/circle.h"
-#include "geometry/modules.h"
 #include "io/scan/scan.h"
 #include "prep/levels_said.h"
 #include "prep/row_shift.h"
-#include "recon/reconstruction_turn.h"
+#include "recon/reconstruction_parts.h"
 
 enum { LEAST_ROOM = 2 << 20 /* bytes, of the smallest jobs */ };
 

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "geometry/circle.h"
 #include "io/scan/scan.h"
-#include "prep/cone_height.h"
+#include "prep/cone_place.h"
 #include "recon/reconstruction_parts.h"
 
 qb_status qb__reconstruction_look_height(qb__reconstruction *r, size_t room, const qb_env *env) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "base/comm.h"
+#include "center/center_look.h"
 #include "prep/dense.h"
 #include "prep/phase.h"
+#include "prep/view_ends.h"
 #include "recon/method.h"
 
 /* Only for the files reconstruction_*.c. */
@@ -186,3 +188,12 @@ double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int th
 double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan);
 /* The plan's JSON for the current choice. */
 qb_status qb__reconstruction_describe(qb__reconstruction *r);
+
+/* Warn if the views do not turn as their angles state. opposites: result of comparing opposite views of parallel
+ * rays. */
+qb_status qb__reconstruction_look_turn(qb__reconstruction *r, const qb__lines_look *lines, const qb_env *env,
+                                       qb__opposites *opposites);
+/* Column of the axis as the geometry, or the caller, states it; NAN: unknown. radians: [views]. */
+void qb__axis_asked(const qb__reconstruction *r, qb__center_look *asked, double *stated, double *radians);
+/* Bytes that a check may take, of what streaming will use. */
+size_t qb__look_room(const qb__reconstruction *r);

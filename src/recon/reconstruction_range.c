@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/value_bins.h"
+#include "job/grey_levels.h"
 #include "recon/reconstruction.h"
 #include "recon/reconstruction_parts.h"
 

@@ -11,7 +11,6 @@
 #include "io/publish/outputs.h"
 #include "io/writer.h"
 #include "job/contact_sheet.h"
-#include "job/sharpness.h"
 #include "recon/reconstruction_parts.h"
 #include "recon/sweep.h"
 

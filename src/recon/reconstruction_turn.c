@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Check that the views turn as their angles state, from a few rows before streaming. */
-#include "recon/reconstruction_turn.h"
+#include "recon/reconstruction_parts.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/check.h"
 #include "geometry/circle.h"
-#include "geometry/modules.h"
 #include "io/scan/scan.h"
-#include "prep/view_closing.h"
+#include "prep/line_mass.h"
 #include "prep/view_ends.h"
 #include "prep/view_steps.h"
-#include "prep/view_sums.h"
 
 size_t qb__look_room(const qb__reconstruction *r) {
     enum { MOST = 32 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "simulate/polychromatic.h"
+#include "simulate/simulate.h"
 
 #include <math.h>
 #include <stdio.h>

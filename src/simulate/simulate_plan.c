@@ -9,7 +9,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "io/publish/outputs.h"
-#include "job/budget.h"
+#include "job/job.h"
 #include "simulate/simulate.h"
 
 static qb_status check_names(const qb_simulate_options *o) {

@@ -6,7 +6,7 @@
 #include "case_bp_cone.h"
 #include "cases.h"
 #include "kernels/bp_cone/bp_cone_device.h"
-#include "kernels/bp_cone/bp_cone_turns.h"
+#include "kernels/bp_cone/bp_cone_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "geometry/partition.h"
-#include "geometry/partition_cone.h"
 
 enum { VIEWS = 7 };
 

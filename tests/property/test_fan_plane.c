@@ -5,7 +5,7 @@
 
 #include "dice.h"
 #include "geometry/circle.h"
-#include "geometry/fan_plane.h"
+#include "geometry/fan.h"
 #include "geometry/matrix.h"
 
 typedef struct scene {

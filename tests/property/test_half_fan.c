@@ -2,7 +2,7 @@
 /* Full turns about an axis near one side: the weights of a column and its mirror image add up to 1. */
 #include "dice.h"
 
-#include "geometry/half_fan.h"
+#include "geometry/parallel.h"
 
 enum { MOST = 400 };
 static const double pi = 3.14159265358979323846;

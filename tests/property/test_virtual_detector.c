@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "geometry/check.h"
 #include "geometry/circle.h"
-#include "geometry/circular.h"
 #include "geometry/matrix.h"
 #include "geometry/virtual_detector.h"
 #include "geometry/vector.h"

@@ -6,8 +6,7 @@
 #include <complex.h>
 
 #include "filter_trial.h"
-#include "ops/extend.h"
-#include "ops/ramp.h"
+#include "ops/filter.h"
 #include "ops/window.h"
 #include "prep/spectrum.h"
 

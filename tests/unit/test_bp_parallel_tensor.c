@@ -5,7 +5,6 @@
 
 #include "base/half.h"
 #include "kernels/bp_parallel/bp_parallel_tensor_sizes.h"
-#include "kernels/bp_parallel/bp_parallel_tensor_views.h"
 
 enum { VIEWS = 97, STEP = 8, MOST = VIEWS + QB__TENSOR_SHAPES * STEP };
 

@@ -11,7 +11,7 @@
 #include "geometry/vector.h"
 #include "kernels/filter/cone_rows.h"
 #include "on_devices.h"
-#include "ops/extend.h"
+#include "ops/filter.h"
 #include "ops/resample.h"
 
 enum { POISON = 0xa5, TAPS = 8, GUARD = 64 };

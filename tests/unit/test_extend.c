@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "ops/extend.h"
 #include "ops/filter.h"
 
 enum { N = 90, OUTSIDE = 200, MOST = N + 2 * OUTSIDE };

@@ -6,7 +6,6 @@
 #include "cpu/features.h"
 #include "cpu/fft/fft_lanes.h"
 #include "ops/fft.h"
-#include "ops/fft_columns.h"
 
 static void fill(float *values, size_t count) {
     uint32_t state = 7;

@@ -2,7 +2,7 @@
 /* Plans of the devices' filter, and opening cuFFT where it is missing. Both need no device. */
 #include "check.h"
 
-#include "device/cufft_open.h"
+#include "device/cufft.h"
 #include "kernels/filter/filter_plan.h"
 #include "ops/fft.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
-#include "job/progress_rate.h"
+#include "job/observer.h"
 #include "job/pipeline.h"
 
 /* A progress bar: when it was drawn, and how many seconds were left according to done and total. */

@@ -3,7 +3,6 @@
 
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/partition.h"
-#include "geometry/partition_cone.h"
 
 /* Interface of all CPU variants of cone-beam back-projection.
  *

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/check.h"
-#include "geometry/circular.h"
+#include "geometry/circle.h"
 #include "geometry/parallel.h"
 #include "io/geometry/geometry_file.h"
 

@@ -8,7 +8,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "geometry/check.h"
-#include "geometry/circular.h"
+#include "geometry/circle.h"
 #include "quickbeam/geometry.h"
 
 static const double degree = 3.14159265358979323846 / 180;

@@ -10,7 +10,6 @@
 #include "base/warning.h"
 #include "geometry/check.h"
 #include "geometry/matrix.h"
-#include "geometry/turning.h"
 #include "io/geometry/geometry_file.h"
 #include "quickbeam/io.h"
 

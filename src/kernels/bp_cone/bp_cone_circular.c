@@ -8,7 +8,6 @@
 #include "kernels/bp_cone/bp_cone_circular_sizes.h"
 #include "kernels/bp_cone/bp_cone_device.h"
 #include "kernels/bp_cone/bp_cone_parts.h"
-#include "kernels/bp_cone/bp_cone_turns.h"
 #include "kernels/macros.h"
 #include "kernels/rows_table.h"
 

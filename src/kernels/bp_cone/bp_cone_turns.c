@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/bp_cone/bp_cone_turns.h"
+#include "kernels/bp_cone/bp_cone_parts.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "kernels/bp_parallel/bp_parallel_tensor_views.h"
+#include "kernels/bp_parallel/bp_parallel_tensor_sizes.h"
 
 /* Directions across which 8x8 pixels are divided into halves, in degrees: every view direction is close enough to one
  * of them for a strip to span at most 6 pixels if a pixel is as wide as a column. At the dividing line, no two pixels

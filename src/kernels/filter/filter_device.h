@@ -5,7 +5,6 @@
 
 #include "device/device.h"
 #include "kernels/filter/filter_plan.h"
-#include "kernels/filter/filter_spectrum.h"
 #include "kernels/macros.h"
 #include "quickbeam/array.h"
 #include "quickbeam/scan.h"
@@ -40,7 +39,7 @@ typedef struct qb__device_prep {
     float floor; /* smaller transmissions are raised to this value and counted; > 0 */
     float most;  /* larger line integrals count as not measured; 0: QB__MOST_INTEGRAL */
     /* Rows that are extended with zeros on one or both sides: the measured `columns` begin at column `before`, and each
-     * is multiplied by its share (geometry/half_fan.h). NULL: the raw rows have the columns of the filter; `columns`
+     * is multiplied by its share (geometry/parallel.h). NULL: the raw rows have the columns of the filter; `columns`
      * and `before` are ignored. */
     const float *share; /* [columns]; with share_rows [rows][columns] */
     size_t columns, before;

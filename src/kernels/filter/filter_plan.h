@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "device/device.h"
+#include "quickbeam/recon.h"
 
 /* Ways to filter rows (filter_ways.c). */
 typedef enum qb__filter_method {
@@ -27,3 +31,13 @@ typedef struct qb__filter_plan {
 bool qb__filter_radices(size_t half, qb__filter_plan *plan);
 /* Makes the whole plan for a device. Returns NULL, or the reason why rows do not fit into local memory. */
 const char *qb__filter_plan_make(size_t half, const qb__device_info *device, qb__filter_plan *plan);
+
+/* A row filter in the form for devices. A row is continued to 2 half samples, `left` of them before it, and transformed
+ * as `half` complex numbers; ops/filter.c explains the coefficients. Filled by qb__filter_describe(); the arrays belong
+ * to the filter. */
+typedef struct qb__filter_spectrum {
+    size_t columns, half, left;
+    qb_pad pad;
+    bool identity;                  /* no transform is done, and the arrays are NULL */
+    const float *turn, *low, *high; /* [half + 1]; the coefficient of frequency k <= half/2 is at 2k */
+} qb__filter_spectrum;

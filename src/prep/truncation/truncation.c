@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "geometry/curve.h"
 #include "geometry/circle.h"
-#include "geometry/half_fan.h"
+#include "geometry/parallel.h"
 
 /* Distance from the axis of the ray to a position of the middle row, towards ascending columns. */
 static double lateral(const qb_geometry *g, size_t view, double column) {

@@ -2,9 +2,7 @@
 /* What the output of qb convert says of how it was made. */
 #include <math.h>
 
-#include "job/describe.h"
 #include "job/job.h"
-#include "job/job_input.h"
 #include "prep/warp.h"
 #include "recon/convert/conversion.h"
 

@@ -15,12 +15,9 @@
 #include "base/warning.h"
 #include "io/formats.h"
 #include "io/publish/outputs.h"
-#include "job/budget.h"
 #include "job/job.h"
-#include "job/job_input.h"
 #include "quickbeam/recon.h"
-#include "recon/convert/rest.h"
-#include "recon/convert/revalue.h"
+#include "recon/convert/conversion.h"
 
 typedef struct conversion {
     const char *path, *command;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/convert/overlap.h"
+#include "recon/convert/conversion.h"
 
 #include "base/memory.h"
 #include "base/status.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/convert/pairing.h"
+#include "recon/convert/conversion.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "base/status.h"
 #include "io/publish/outputs.h"
 #include "ops/resample.h"
-#include "recon/convert/overlap.h"
 
 struct qb__pairing {
     qb_scan *a, *b; /* the two scans; with --half-turn, b is a */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/convert/rest.h"
+#include "recon/convert/conversion.h"
 
 #include "base/hash.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/convert/revalue.h"
+#include "recon/convert/conversion.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -11,8 +11,8 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
+#include "job/grey_levels.h"
 #include "job/job.h"
-#include "job/value_bins.h"
 #include "job/volume_out.h"
 #include "quickbeam/io.h"
 

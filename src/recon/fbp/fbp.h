@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cpu/bp_parallel/bp_parallel.h"
-#include "geometry/half_fan.h"
-#include "geometry/grid_region.h"
+#include "geometry/grid.h"
+#include "geometry/parallel.h"
 #include "ops/filter.h"
 #include "planner/choose.h"
 #include "prep/rolled_rows.h"
@@ -162,3 +162,6 @@ qb__question qb__fbp_question(const qb__fbp *fbp);
 
 extern const qb__engine qb__fbp_cpu, qb__fbp_device,
     qb__fbp_cpu_single; /* cpu_single: slices one by one, with the least memory */
+
+/* Decide the volume's part of the plan: pixel size, grid, rows, output (fbp_grid.c). */
+qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *decision);

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "io/scan/scan.h"
-#include "recon/fbp/fbp_plan.h"
+#include "recon/fbp/fbp.h"
 
 /* Find the detector row of slice 0, and the number of rows from one slice to the next. */
 static qb_status find_rows(qb__fbp *fbp) {

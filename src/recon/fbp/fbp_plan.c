@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The plan of a parallel-beam reconstruction: grid, axis, weights, kernel, chunks, forecast. */
-#include "recon/fbp/fbp_plan.h"
+#include "recon/fbp/fbp.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "center/center.h"
 #include "geometry/parallel.h"
 #include "io/scan/scan.h"
-#include "job/describe.h"
+#include "job/job.h"
 #include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
 

@@ -3,7 +3,7 @@
 
 #include "cpu/bp_cone/bp_cone_circle.h"
 #include "geometry/cone_weights.h"
-#include "geometry/grid_region.h"
+#include "geometry/grid.h"
 #include "geometry/runs.h"
 #include "geometry/virtual_detector.h"
 #include "ops/filter.h"

@@ -9,7 +9,7 @@
 #include "recon/device_arrays.h"
 #include "recon/device_down.h"
 #include "recon/device_sum.h"
-#include "recon/fdk/fdk_filter.h"
+#include "recon/fdk/fdk_cpu.h"
 #include "recon/locked_ring.h"
 
 /* A device as an engine of FDK. Raw numbers are uploaded, filtered and back-projected (all blocks of views are added to

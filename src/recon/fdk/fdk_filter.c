@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "ops/extend.h"
-#include "recon/fdk/fdk_filter.h"
+#include "ops/filter.h"
+#include "recon/fdk/fdk_cpu.h"
 
 enum { LINE = 16 }; /* floats per cache line */
 

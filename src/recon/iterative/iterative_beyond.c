@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "geometry/overhang.h"
+#include "geometry/grid.h"
 #include "recon/iterative/iterative.h"
 
 bool qb__iterative_shares_slices(const qb__iterative *it) { return it->solver->grain > 0 && it->ranks > 1; }

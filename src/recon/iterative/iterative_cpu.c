@@ -219,7 +219,7 @@ static qb__room memory(void *state, const qb__cut *cut) {
 /* Forecast: each iteration takes one forward and one adjoint projection, and two passes over all vectors. Kernels
  * process neighbouring rows together. In the unit of the kernel's speed, a ray costs FIXED rows per plane before its
  * first row, and EACH for every row; measured for 1 to 64 rows. If slices are processed one by one
- * (ops/project_flat.h), each row costs FLAT. */
+ * (ops/project.h), each row costs FLAT. */
 static double seconds(void *state, const qb__cut *cut) {
     const double FIXED = 6.8, EACH = 0.17, FLAT = 0.27;
     const on_cpu *cpu = state;

@@ -4,7 +4,7 @@
  * the views, each device holds the whole volume, and runs of its lines pass through the hosts or by NCCL; ranks of MBIR
  * share the slices (iterative_slices.c). If memory is
  * short, two vectors of the volume and a block of views stay on the device, and other vectors are in host memory
- * (ops/vectors_spill.h). With even less memory, volume and views pass through the device in parts
+ * (ops/vectors_device.h). With even less memory, volume and views pass through the device in parts
  * (iterative_slabs.c). */
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/grid.h"
-#include "geometry/partition_cone.h"
+#include "geometry/partition.h"
 #include "io/scan/scan.h"
 #include "ops/project.h"
 #include "recon/iterative/iterative.h"

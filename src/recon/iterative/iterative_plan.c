@@ -11,8 +11,6 @@
 #include "geometry/check.h"
 #include "geometry/circle.h"
 #include "geometry/grid.h"
-#include "geometry/half_fan.h"
-#include "geometry/limited.h"
 #include "geometry/parallel.h"
 #include "io/scan/scan.h"
 #include "ops/project.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/iterative/iterative_slabs.h"
+#include "recon/iterative/iterative_device.h"
 
 /* One forward and one adjoint projection, and two passes over all vectors in host memory, as in iterative_cpu.c. */
 double qb__iterative_slabs_seconds(const qb__iterative_slabs *s, const qb__iterative *it, int threads) {

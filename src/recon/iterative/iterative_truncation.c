@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "geometry/ray_misses.h"
+#include "geometry/grid.h"
 #include "recon/iterative/iterative.h"
 
 enum { LOOKED_AT = 1 << 19 }; /* number of rays that are checked, of all ranks together */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdint.h>
+#include <string.h>
+
 #include "geometry/cone_weights.h"
 #include "recon/mbir/mbir_checkpoint.h"
 #include "recon/reconstruction.h"
@@ -155,3 +158,117 @@ extern const qb__engine qb__mbir_cpu, qb__mbir_device;
 
 /* The method for any geometry: the same cost, minimised with the projector pair (mbir_cone.c). */
 extern const qb__method qb__mbir_cone_method;
+
+/* Seconds of a descent on the CPU, from the rates of planner/rates.h: for making a matrix that is kept, for the start
+ * of a slab, and for an equit of a slab. Neighbouring slices in the prior are updated in turns, so some threads have no
+ * group (icd_stack.h). */
+typedef struct qb__mbir_cost {
+    double matrix, start, equit;
+} qb__mbir_cost;
+qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t slices, int threads);
+/* Seconds of a slab's coarser levels. */
+double qb__mbir_coarse_seconds(const qb__mbir *m, size_t slices, int threads);
+
+/* Equits that forecasts assume for level i of coarser voxels. */
+double qb__mbir_level_equits(const qb__mbir *m, size_t i);
+/* Equits that forecasts assume for the volume's own voxels: --equits, or fewer if --stop ends the descent. */
+double qb__mbir_equits(const qb__mbir *m);
+
+/* Some sinograms of the scan: lines[i][view][column] of detector row row[i]. */
+typedef struct qb__mbir_sample {
+    const float *lines;
+    const size_t *row;
+    size_t rows;
+    double limit; /* larger line integrals are outliers */
+} qb__mbir_sample;
+
+/* Compare the line integrals of the given images (--start, --prox, --reference) with those of the scan along some
+ * thousand rays. Warns of an image with another scale, unit, orientation or position if the corrected image fits much
+ * better. QB_BAD_INPUT for a start that is much farther from the scan than zeros. */
+qb_status qb__mbir_fit_check(const qb__mbir *m, const qb__mbir_sample *sample, const qb_env *env);
+
+/* --reference: the rms difference from an image after each sweep, over all voxels of a slab (and of all ranks that
+ * share the descent), as qb compare computes it for outputs. */
+
+bool qb__mbir_has_reference(const qb__mbir *m);
+/* rmse of `slices` slices from `first` on, in the output's units; `room` holds one slice. Collective over ranks that
+ * share the descent. */
+qb_status qb__mbir_reference_rmse(const qb__mbir *m, const qb__icd_stack *stack, size_t first, size_t slices,
+                                  float *room, double *rmse);
+
+/* A histogram of floats by |y|: 32 bins per octave, and one for infinite values. The bits of positive floats have the
+ * same order as the floats. */
+enum { QB__SIZE_SHIFT = 18, QB__SIZE_BINS = 0x7f800000 >> QB__SIZE_SHIFT };
+
+static inline uint32_t qb__size_bin(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (bits & 0x7fffffff) >> QB__SIZE_SHIFT;
+}
+
+/* Lower limit of a bin. */
+static inline double qb__size_of_bin(size_t bin) {
+    const uint32_t bits = (uint32_t)(bin < QB__SIZE_BINS ? bin : QB__SIZE_BINS) << QB__SIZE_SHIFT;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+/* Read the terms of the cost from the options into m->settings and m->terms.weights_file. Of files only the shape is
+ * read. */
+qb_status qb__mbir_weights_decide(qb__mbir *m);
+qb_status qb__mbir_prior_decide(qb__mbir *m);
+/* The weights of neighbours that are used: as asked, else those for this geometry. */
+const qb_numbers *qb__mbir_neighbours(const qb__mbir *m);
+/* Read --start if it is a number, into m->terms.is_number and m->terms.constant. */
+qb_status qb__mbir_start_number(qb__mbir *m);
+
+/* qb mbir of a fan beam: the one row, or the few rows, of a detector whose rays each stay within a slice
+ * (geometry/fan.h). Voxels, weights, prior and descent are those of a parallel beam. The footprints are those of
+ * a fan (cpu/icd/icd.h), and the start is an FDK reconstruction of the middle plane. */
+
+/* Check that the scan fits the geometry of the options, and make the grid of all its rows. */
+qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env);
+/* Find the geometry of the plane and the positions of slices, after the rows and the extent of voxels are known. */
+qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json, qb_geometry *flat);
+/* Prepare the start by filtered back-projection: weights and filter. */
+qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env);
+void qb__mbir_fan_release(qb__mbir *m);
+
+/* Additional bytes that this start needs. */
+size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices);
+/* Make the start image on the coarsest voxels; release *images with qb__free. */
+qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool,
+                             const qb_env *env, float **images);
+
+/* --snr-db auto. sigma_y depends on two things: the noise of the line integrals, and what the prior smooths anyway.
+ *
+ * A voxel of side a adds a^2 / p to the sum of a view's line integrals, where p is the pixel at the axis. With mean
+ * weight w, V views give a pattern of neighbouring voxels that differ by sigma_x a data term of about C (sigma_x /
+ * sigma_y)^2, C = w V a^3 / p; for views over a part of the half turn, V counts as if they had the same density over
+ * all of it. With sigma_y^2 = 5 C sigma_x^2 the prior's term is about ten times as large: such patterns are noise, or
+ * artefacts of too few views and of square voxels, and edges larger than sigma_x stay. Over phantoms of 128^2 to 256^2
+ * voxels and 48 to 360 views without noise, the best factor was 4 to 10.
+ *
+ * Noise s (rms of the noise of w^1/2 times a line integral) makes patterns of n sigma_x, n^2 = s^2 / (C sigma_x^2). If
+ * they are larger than sigma_x, where the prior grows only as |d|^p, its weight must grow with them; from a fit to
+ * these phantoms with 800 to 20,000 photons per pixel, and to a measured tooth with 200 to 28,000:
+ *
+ *   sigma_y^2 = 5 C sigma_x^2 (1 + n^2 / 3)^0.6
+ *
+ * For cones with 13 to 201 views and 1,000 to 100,000 photons (64^3 and 128^3 voxels, four phantoms) 5.8 instead of 5
+ * and 0.25 instead of 0.6 were best. */
+
+/* Noise s of lines[sinogram][view][column] with their weights (0: masked); order[view]: views sorted by angle. A mixed
+ * second difference over views and columns removes the object's smooth part. A quarter of the differences are smaller
+ * than 0.32 s; edges are among the others. If everything is an edge, the result is too large. If the numbers were
+ * counts or transmissions (`photons`), rays outside the object, which have no edges, give the number of photons, from
+ * which the variance grows as e^y; the smaller s of both is taken. 0 for fewer than three views or columns. */
+double qb__mbir_noise(const float *lines, const float *weights, size_t sinograms, size_t views, size_t columns,
+                      const size_t *order, double limit, bool photons);
+/* sigma_y for this noise. prior: sigma_x from the data; information: C. */
+double qb__mbir_sigma_y(double noise, double information, double prior, bool cone);
+
+/* The part of C that the geometry gives: number of views (as if over the half turn), voxels, pixels; and the order of
+ * views by angle. */
+qb_status qb__mbir_views_around(const qb__mbir *m, double *views, size_t *order);

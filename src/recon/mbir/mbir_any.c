@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "geometry/check.h"
-#include "geometry/fan_plane.h"
+#include "geometry/fan.h"
 #include "geometry/grid.h"
 
 /* True if this geometry, with the rows and the extent of the options, is a fan beam. Other errors count as a fan beam

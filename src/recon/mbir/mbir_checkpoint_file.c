@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/mbir/mbir_checkpoint_file.h"
+#include "recon/mbir/mbir_checkpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "base/trust.h"
 #include "io/publish/paths.h"
-#include "job/job_fingerprint.h"
+#include "job/job.h"
 
 enum { JOB_MOST = 1 << 20, WORD = 16 };
 static const char magic[WORD] = "qb descent 4\n";

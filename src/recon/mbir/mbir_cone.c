@@ -11,8 +11,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "geometry/check.h"
-#include "recon/mbir/mbir_reference.h"
-#include "recon/mbir/mbir_terms.h"
+#include "recon/mbir/mbir.h"
 
 /* ---- the report ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/mbir/mbir_cost.h"
+#include "recon/mbir/mbir.h"
 
 #include <math.h>
 

@@ -10,11 +10,10 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/describe.h"
-#include "recon/mbir/mbir_fan.h"
-#include "recon/mbir/mbir_reference.h"
+#include "job/job.h"
 #include "quickbeam/io.h"
 #include "quickbeam/version.h"
+#include "recon/mbir/mbir.h"
 
 enum { READ_VIEWS = 64 };
 

@@ -9,7 +9,7 @@
 #include "kernels/icd/icd_surrogate.h"
 #include "planner/device_pick.h"
 #include "recon/locked_ring.h"
-#include "recon/mbir/mbir_cost.h"
+#include "recon/mbir/mbir.h"
 #include "recon/mbir/mbir_descent.h"
 
 typedef struct on_device {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The geometry of a fan beam, and the start image of its descent. */
-#include "recon/mbir/mbir_fan.h"
+#include "recon/mbir/mbir.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cpu/bp_cone/bp_cone.h"
 #include "geometry/curve.h"
 #include "geometry/check.h"
-#include "geometry/fan_plane.h"
+#include "geometry/fan.h"
 #include "geometry/grid.h"
 #include "geometry/vector.h"
 #include "planner/choose.h"

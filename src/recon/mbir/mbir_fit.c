@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Check that a given image belongs to the scan. A wrong image is reported together with the correction that makes it
  * fit. */
-#include "recon/mbir/mbir_fit.h"
+#include "recon/mbir/mbir.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "io/tensor/tensor_stack.h"
 #include "job/content.h"
 #include "quickbeam/io.h"
-#include "recon/mbir/mbir_reference.h"
+#include "recon/mbir/mbir.h"
 
 static bool is_given(const qb__mbir_image *image) { return image->path || image->array; }
 

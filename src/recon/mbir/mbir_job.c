@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/describe.h"
+#include "job/job.h"
 #include "quickbeam/version.h"
-#include "recon/mbir/mbir_terms.h"
+#include "recon/mbir/mbir.h"
 
 cJSON *qb__mbir_job_of(const qb__mbir *m, const char *engine, const char *kernel) {
     static const char *const free_to_change[] = {"resume", "checkpoint", "matrix-cache"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts the masked values of a slab, and sets their weights to 0. */
-#include "recon/mbir/mbir_masked.h"
+#include "recon/mbir/mbir_descent.h"
 
 #include <math.h>
 #include <stdio.h>

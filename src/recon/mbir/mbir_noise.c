@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Estimates the noise of line integrals from their differences, and finds sigma_y for it. */
-#include "recon/mbir/mbir_noise.h"
+#include "recon/mbir/mbir.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "recon/mbir/mbir_sizes.h"
 
 /* ---- noise ---- */
 

@@ -9,16 +9,13 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "center/center.h"
+#include "geometry/check.h"
 #include "geometry/grid.h"
-#include "geometry/half_fan.h"
-#include "geometry/limited.h"
 #include "geometry/parallel.h"
 #include "io/scan/scan.h"
 #include "planner/choose.h"
+#include "recon/mbir/mbir.h"
 #include "recon/mbir/mbir_coarse.h"
-#include "recon/mbir/mbir_cost.h"
-#include "recon/mbir/mbir_fan.h"
-#include "recon/mbir/mbir_terms.h"
 
 static qb_status check_scan(const qb__mbir *m) {
     const qb_scan_info *info = m->info;

@@ -11,9 +11,7 @@
 #include "io/publish/paths.h"
 #include "job/content.h"
 #include "quickbeam/io.h"
-#include "recon/mbir/mbir_fit.h"
-#include "recon/mbir/mbir_noise.h"
-#include "recon/mbir/mbir_sizes.h"
+#include "recon/mbir/mbir.h"
 
 double qb__mbir_limit(const float *lines, size_t count, size_t step) {
     size_t seen[QB__SIZE_BINS + 1] = {0}, measured = 0, above = 0, bin = QB__SIZE_BINS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The cost as the options state it: weights, prior or proximal map, and a number with which the descent may begin. */
-#include "recon/mbir/mbir_terms.h"
+#include "recon/mbir/mbir.h"
 
 #include <math.h>
 #include <string.h>

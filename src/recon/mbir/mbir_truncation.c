@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Attenuation measured outside the volume: its amount, and the volume that includes it. */
-#include "recon/mbir/mbir_truncation.h"
+#include "recon/mbir/mbir_descent.h"
 
 #include <math.h>
 
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "geometry/ray_misses.h"
+#include "geometry/grid.h"
 
 /* Parts of a view: rays that hit the volume, and rays on its left and right that do not. */
 enum { LEFT, MET, RIGHT, PARTS };

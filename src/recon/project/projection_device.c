@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/tensor/tensor_stack.h"
-#include "ops/project_device.h"
+#include "ops/project_slabs.h"
 #include "recon/device_arrays.h"
 #include "recon/project/projection.h"
 

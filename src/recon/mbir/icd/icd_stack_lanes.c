@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "ops/matrix_cache.h"
+#include "ops/system_matrix.h"
 #include "recon/mbir/icd/icd_bands.h"
 
 enum { TILE = 16 };

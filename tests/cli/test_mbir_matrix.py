@@ -101,7 +101,7 @@ def test_it_is_chosen_by_forecast(scan, tmp_path, monkeypatch):
     assert planned(1e10, 1e5)[0] == "fly" and planned(1e10, 1e5, "--matrix-cache", tmp_path / "kept")[0] == "floats"
     assert planned(1e10, 1e12, "--matrix", "bytes")[0] == "bytes"
     wide = ["--size", "800", "--voxel", "0.04"]
-    assert planned(1e10, 1e12, *wide)[0] == "floats" and planned(1e10, 1e12, *wide, "--max-ram", "300M")[0] == "fly"
+    assert planned(1e10, 1e12, *wide)[0] == "floats" and planned(1e10, 1e12, *wide, "--max-ram", "200M")[0] == "fly"
     assert not (tmp_path / "kept").exists()  # a plan writes nothing
     kept.write_text("[]")
     monkeypatch.setenv("QB_TUNING", "")

@@ -60,7 +60,8 @@ static trial trial_new(const qb__icd_variant *variant, rng *r, bool quick) {
                                .t = rng_uniform(r, 0.3, 3),
                                .sigma = rng_uniform(r, 0.2, 2),
                                .nearest = rng_uniform(r, 0, 0.3),
-                               .diagonal = rng_below(r, 4) ? rng_uniform(r, 0, 0.2) : 0};
+                               .diagonal = rng_below(r, 4) ? rng_uniform(r, 0, 0.2) : 0,
+                               .interslice = rng_below(r, 2) ? rng_uniform(r, 0, 0.3) : 0};
     t.pixels = (p->nx + 2) * (p->ny + 2);
     t.row = (s->columns + 2 * s->taps) * L;
     t.inside = some(t.pixels, 1);
@@ -110,20 +111,22 @@ static void trial_free(trial *t) {
     guarded_free(&t->curve), guarded_free(&t->scratch);
 }
 
-/* One lane in double, in the same order. */
-static void follow(const trial *t, size_t lane, double *error, double *x) {
+/* All lanes in double, in the same order: of each voxel even slices before odd ones, which are neighbours. */
+static void follow(const trial *t, double *error, double *x) {
     const qb__footprints *s = &t->problem.footprints;
     const qb__icd_column column = {some(s->stride, sizeof(int32_t)), some(s->stride * s->taps, sizeof(float))};
-    double *weight = some(s->views * s->columns, sizeof *weight);
-    for (size_t i = 0; i < s->views * s->columns; i++) {
-        const size_t at = i / s->columns * t->row + (i % s->columns + s->taps) * L + lane;
+    double *weight = some(s->views * L * s->columns, sizeof *weight);
+    for (size_t i = 0; i < s->views * L * s->columns; i++) {
+        const size_t view = i / s->columns / L, lane = i / s->columns % L;
+        const size_t at = view * t->row + (i % s->columns + s->taps) * L + lane;
         error[i] = (double)((float *)t->error.data)[at];
         weight[i] = t->weighted ? (double)((float *)t->weight.data)[at] : 1;
     }
-    for (size_t i = 0; i < t->pixels; i++) x[i] = (double)((float *)t->x.data)[i * L + lane];
+    for (size_t i = 0; i < L * t->pixels; i++) x[i] = (double)((float *)t->x.data)[i % t->pixels * L + i / t->pixels];
     const qb__icd_oracle oracle = {
-        .problem = &t->problem, .column = column, .slices = 1, .weight = weight, .error = error, .x = x};
-    for (size_t i = 0; i < t->count; i++) qb__icd_reference_update(&oracle, 0, t->order[i]);
+        .problem = &t->problem, .column = column, .slices = L, .weight = weight, .error = error, .x = x};
+    for (size_t i = 0; i < t->count * L; i++)
+        qb__icd_reference_update(&oracle, i % L * 2 % L + i % L * 2 / L, t->order[i / L]);
     free(column.first), free(column.tap), free(weight);
 }
 
@@ -146,21 +149,23 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, con
     rng r = {seed};
     trial t = trial_new((const qb__icd_variant *)row, &r, asked->quick);
     const qb__footprints *s = &t.problem.footprints;
-    const size_t data = s->views * s->columns;
-    double *error = some(L * data, sizeof *error), *x = some(L * t.pixels, sizeof *x);
+    const size_t data = s->views * L * s->columns;
+    double *error = some(data, sizeof *error), *x = some(L * t.pixels, sizeof *x);
     const float *weight = t.weighted ? t.weight.data : NULL;
-    const qb__icd_group group = {.error = t.error.data, .weight = weight, .x = t.x.data, .curve = t.curve.data};
+    qb__icd_group group = {.error = t.error.data, .weight = weight, .x = t.x.data, .curve = t.curve.data};
     qb__icd_moved moved = {0};
     bool ok = true;
     t.problem.store = &t;
-    for (size_t l = 0; l < L; l++) follow(&t, l, error + l * data, x + l * t.pixels);
+    if (t.problem.prior.interslice > 0) group.woven = true, group.before = group.x - 1, group.after = group.x + 1;
+    for (size_t l = 0; l + 1 < L; l++) group.after_b[l] = group.before_b[l + 1] = (float)t.problem.prior.interslice;
+    follow(&t, error, x);
     t.variant->curve(&t.problem, weight, t.order, t.count, t.curve.data, t.scratch.data);
     t.variant->update(&t.problem, &group, t.order, t.count, false, &moved, t.scratch.data);
     if (moved.updates != t.count) ok = false, snprintf(o->why.s, sizeof o->why.s, "voxels were left out");
     for (size_t l = 0; ok && l < L; l++) {
         ok = agree((float *)t.x.data + l, L, x + l * t.pixels, t.pixels, 1, "x", o);
         for (size_t v = 0; ok && v < s->views; v++)
-            ok = agree((float *)t.error.data + v * t.row + s->taps * L + l, L, error + l * data + v * s->columns,
+            ok = agree((float *)t.error.data + v * t.row + s->taps * L + l, L, error + (v * L + l) * s->columns,
                        s->columns, 1 + (double)t.count, "y - A x", o);
     }
     if (ok && !(guarded_intact(&t.error) && guarded_intact(&t.weight) && guarded_intact(&t.x) &&

@@ -91,6 +91,7 @@ typedef struct qb__icd_group {
      * be any image toward which voxels are pulled. */
     const float *before, *after;
     float before_b[QB__ICD_LANES], after_b[QB__ICD_LANES];
+    bool woven; /* the slices before and after are the lanes beside: of each voxel, even lanes step before odd ones */
 } qb__icd_group;
 
 /* Sums over the visited voxels, per lane. */

@@ -216,14 +216,20 @@ static around around_of(const qb__icd_problem *p) {
     return (around){{1, row, row + 1, row - 1, -1, -row, -row - 1, 1 - row}, {n, n, d, d, n, n, d, d}};
 }
 
-LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, const around *near, const surrogate *b,
-                          uint32_t pixel, lanes x) {
+/* The pull of the neighbours in the slice itself. */
+LANES_INLINE pull pull_within(const qb__icd_problem *p, const qb__icd_group *g, const around *near, const surrogate *b,
+                              uint32_t pixel, lanes x) {
     pull sum = {{0}, {0}};
     for (int i = 0; i < 8; i++) {
         const size_t other = (size_t)((ptrdiff_t)pixel + near->step[i]);
         if (p->inside[other] && near->b[i] > 0)
             pull_to(b, lanes_all(near->b[i]), x, lanes_at(g->x + other * LANES), &sum);
     }
+    return sum;
+}
+
+/* Adds the pull of the slices before and after. */
+LANES_INLINE pull pull_between(const qb__icd_group *g, const surrogate *b, uint32_t pixel, lanes x, pull sum) {
     if (g->before) pull_to(b, lanes_from(g->before_b), x, lanes_from(g->before + (size_t)pixel * LANES), &sum);
     if (g->after) pull_to(b, lanes_from(g->after_b), x, lanes_from(g->after + (size_t)pixel * LANES), &sum);
     return sum;
@@ -258,22 +264,32 @@ typedef struct updating {
     uint64_t updates;
 } updating;
 
-/* The step of one voxel, with the sum of its column and the errors. */
-LANES_INLINE lanes step_of(updating *u, uint32_t pixel, lanes slope) {
+/* The step of one voxel in the lanes of `turn`, with the sum of its column and the errors. */
+LANES_INLINE lanes step_in(updating *u, uint32_t pixel, bits turn, lanes slope, pull within) {
     const qb__icd_group *g = u->g;
-    bits awake = (bits)lanes_all(0.0f) == 0;
-    if (u->skip) awake = not_all_zero(g, &u->near, pixel);
-    if (!lanes_any(awake)) return lanes_all(0.0f);
+    if (u->skip) turn &= not_all_zero(g, &u->near, pixel);
     const lanes x = lanes_at(g->x + (size_t)pixel * LANES);
     const lanes curve = lanes_at(g->curve + (size_t)pixel * LANES);
-    const pull prior = pull_of(u->p, g, &u->near, &u->b, pixel, x);
+    const pull prior = pull_between(g, &u->b, pixel, x, within);
     lanes next = x + (slope - prior.slope) / (curve + prior.curve);
-    next = lanes_pick(lanes_below(lanes_all(0), curve) & awake, next, x); /* each lane is skipped on its own */
+    next = lanes_pick(lanes_below(lanes_all(0), curve) & turn, next, x); /* each lane is skipped on its own */
     if (u->p->positive) next = lanes_largest(next, lanes_all(0.0f));
     lanes_put(g->x + (size_t)pixel * LANES, next);
-    u->changed += lanes_size(next - x);
-    u->updates++;
     return next - x;
+}
+
+/* The step of one voxel in all lanes; one after the other in lanes that are neighbours. */
+LANES_INLINE lanes step_of(updating *u, uint32_t pixel, lanes slope) {
+    const qb__icd_group *g = u->g;
+    const bits all = (bits)lanes_all(0.0f) == 0, even = {-1, 0, -1, 0, -1, 0, -1, 0, -1, 0, -1, 0, -1, 0, -1, 0};
+    if (u->skip && !lanes_any(not_all_zero(g, &u->near, pixel))) return lanes_all(0.0f);
+    const lanes x = lanes_at(g->x + (size_t)pixel * LANES);
+    const pull within = pull_within(u->p, g, &u->near, &u->b, pixel, x);
+    lanes step = step_in(u, pixel, g->woven ? even : all, slope, within);
+    if (g->woven) step += step_in(u, pixel, ~even, slope, within);
+    u->changed += lanes_size(step);
+    u->updates++;
+    return step;
 }
 
 static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels, size_t count, bool skip,

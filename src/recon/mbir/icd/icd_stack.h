@@ -12,9 +12,10 @@
  *
  * Independent slices form groups of 16 in their order, and each group stops by itself. With a prior between slices,
  * lane l of group g is slice l * groups + g, so that two neighbours are never updated together. Even groups are
- * updated, then odd ones. If the number of groups is odd, the last one, a neighbour of the first, is updated alone. All
- * groups stop together. If other ranks have the neighbouring slices (icd_halo.h), every rank has an even number of
- * groups, and groups of even slices of the whole job come first.
+ * updated, then odd ones. If the number of groups is odd, the last one, a neighbour of the first, is updated alone. Up
+ * to 16 slices are one group, whose even lanes step before its odd ones, voxel by voxel. All groups stop together. If
+ * other ranks have the neighbouring slices (icd_halo.h), every rank has an even number of groups, and groups of even
+ * slices of the whole job come first.
  *
  * Within a group, tiles are visited in a new random order in each sweep, and a tile line by line, back and forth. One
  * thread works on a group, so results do not depend on the number of threads. */

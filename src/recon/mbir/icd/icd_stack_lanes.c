@@ -49,20 +49,19 @@ out:
 
 /* ---- lanes ---- */
 
-static size_t groups_of(const qb__icd_settings *settings, size_t slices) {
-    const size_t groups = qb__ceil_div(slices, L);
-    if (settings->halo && slices > 1) return groups + groups % 2;
-    return settings->prior.interslice > 0 && slices > 1 && groups < 2 ? 2 : groups;
+static bool are_joined(const qb__icd_settings *settings, size_t slices) {
+    return (slices > 1 || settings->halo) && settings->prior.interslice > 0;
 }
 
-static bool are_joined(const qb__icd_settings *settings, size_t groups) {
-    return (groups > 1 || settings->halo) && settings->prior.interslice > 0;
+static size_t groups_of(const qb__icd_settings *settings, size_t slices) {
+    const size_t groups = qb__ceil_div(slices, L);
+    return settings->halo && slices > 1 ? groups + groups % 2 : groups;
 }
 
 /* In the order of turn_tiles() of icd_stack_cpu.c. */
 qb__icd_rounds qb__icd_stack_rounds(const qb__icd_settings *settings, size_t slices, int threads) {
     const size_t groups = groups_of(settings, slices), at_once = (size_t)threads;
-    const bool joined = are_joined(settings, groups);
+    const bool joined = are_joined(settings, slices);
     return (qb__icd_rounds){groups, joined ? 2 * qb__ceil_div(groups / 2, at_once) + groups % 2
                                            : qb__ceil_div(groups, at_once)};
 }
@@ -86,15 +85,17 @@ static void place_groups(qb__icd_lanes *s) {
     }
 }
 
-/* The slice before that of lane l in group 0 is in lane l - 1 of the last group: one float earlier. */
+/* The slice before that of lane l in group 0 is in lane l - 1 of the last group, also if that is the same: one float
+ * earlier. */
 static void join_groups(qb__icd_lanes *s) {
     const qb__icd_edges none = {.first = 0}, *edges = s->settings.halo ? &s->settings.halo->edges : &none;
-    s->joined = are_joined(&s->settings, s->groups);
+    s->joined = are_joined(&s->settings, s->slices);
     if (!s->joined) return;
     for (size_t i = 0; i < s->groups; i++) {
         qb__icd_group *g = &s->group[i];
         g->before = i ? s->group[i - 1].x : s->group[s->groups - 1].x - 1;
         g->after = i + 1 < s->groups ? s->group[i + 1].x : s->group[0].x + 1;
+        g->woven = s->groups == 1 && s->slices > 1;
         for (size_t l = 0; l < L; l++) {
             const size_t slice = slice_of(s, i, l);
             const float b = (float)s->problem.prior.interslice;

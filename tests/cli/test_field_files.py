@@ -175,6 +175,26 @@ def test_numbers_of_tomoscan(folder):
     assert any("30000 is taken for all pixels" in p for p in told["problems"])
     qb("convert", "s.h5", "-o", "l.npy", cwd=folder)
     assert np.allclose(np.load(folder / "l.npy"), -np.log((COUNTS - 50.0) / 29950), atol=1e-5)
+    with h5py.File(folder / "s.h5") as f, h5py.File(folder / "t.h5", "w") as t:  # sinograms
+        f.copy("process", t)
+        t["exchange/data"] = COUNTS.transpose(1, 0, 2)
+    told = qb_json("info", "t.h5", "--as", "sinogram", cwd=folder)
+    assert (told["flats"], told["darks"], told["last_angle_deg"]) == (1, 1, ANGLES[-1])
+    qb("convert", "t.h5", "--as", "sinogram", "-o", "m.npy", cwd=folder)
+    assert np.array_equal(np.load(folder / "m.npy"), np.load(folder / "l.npy"))
+    for value in "30000", [30000.0, 30000.0], np.array([b"30000 "]):  # as text, as a list
+        with h5py.File(folder / "t.h5", "r+") as f:
+            del f["process/acquisition/flat_fields/flat_field_value"]
+            f["process/acquisition/flat_fields/flat_field_value"] = value
+        assert qb_json("info", "t.h5", "--as", "sinogram", cwd=folder)["flats"] == 1
+    for value, words in ([30000, 20000], "holds 2 numbers from 20000 to 30000, not one: it is not used"), ("many", "flat_field_value holds no number: it is not used"):
+        with h5py.File(folder / "t.h5", "r+") as f:
+            del f["process/acquisition/flat_fields/flat_field_value"]
+            f["process/acquisition/flat_fields/flat_field_value"] = value
+        assert any(words in p for p in qb_json("info", "t.h5", "--as", "sinogram", cwd=folder)["problems"])
+    with h5py.File(folder / "s.h5", "r+") as f:
+        f["process/acquisition/rotation/num_angles"][()] = VIEWS - 1
+    assert any(f"num_angles {VIEWS - 1}, for {VIEWS} views: they are not used" in p for p in qb_json("info", "s.h5", cwd=folder)["problems"])
     with h5py.File(folder / "s.h5", "r+") as f:
         f["process/acquisition/dark_fields/dark_field_value"][()] = 0
     assert any("[no-darks]" in p for p in qb_json("info", "s.h5", cwd=folder)["problems"])

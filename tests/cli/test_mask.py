@@ -178,6 +178,21 @@ def test_pixel_masks_that_are_no_image(tmp_path):
         assert said.count("is no image") < 2
 
 
+def test_largest_counts_of_nexus(tmp_path):
+    """Larger counts are not measured; a number at the type's end says nothing, one below most counts is not used."""
+    def wrote(limit):
+        scan = with_pixel_mask(tmp_path / "s.nxs", np.zeros((ROWS, N), "u4"), saturation_value=limit)
+        with h5py.File(scan, "r+") as file:
+            file["/entry/instrument/detector/data"][10, 1, 7] = 26000
+        return qb("convert", scan, "-o", tmp_path / "l.npy").stderr + qb("info", scan).stdout
+    assert "saturat" not in wrote(65535) and np.load(tmp_path / "l.npy")[6, 1, 7] < -0.2
+    said = wrote(25999)
+    assert "counts above 25999, the saturation_value, count as saturated" in said and "1 of 23040 counts" in said
+    assert abs(np.load(tmp_path / "l.npy")[6, 1, 7]) < 0.1  # as its neighbours
+    assert "counts above 26000" in wrote(26000) and np.load(tmp_path / "l.npy")[6, 1, 7] < -0.2
+    assert "saturation_value is 100, but most counts of the middle view are larger: it is not used" in wrote(100)
+
+
 def test_pixel_masks_elsewhere(tmp_path):
     """Beside plain arrays, which it is not one of; of the nearest detector; and masks that cannot be used."""
     mask = np.zeros((ROWS, N), "u4")

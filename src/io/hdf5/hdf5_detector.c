@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
+#include "quickbeam/io.h"
 
 /* The first number of a dataset; NAN: none. One that exists but cannot be used is noted. */
 static double number_at(hid_t file, const char *name, const char *path, qb__notes *notes) {
@@ -104,6 +106,50 @@ static qb_status read_flips(hid_t file, const char *name, const char *detector, 
     return mirror_all(parts, flipped[0], flipped[1]);
 }
 
+/* Whether most values of the middle view lie above the limit, by three of its rows: then it is wrong. */
+static qb_status most_above(const qb__frames *views, double limit, bool *most) {
+    const size_t *shape = views->source->shape, columns = shape[2];
+    void *raw = NULL;
+    float *row = NULL;
+    size_t above = 0;
+    qb_status status;
+    QB__TRY(qb__alloc(columns, qb_dtype_size(views->source->dtype), &raw));
+    QB__TRY(qb__alloc(columns, sizeof *row, &row));
+    for (size_t i = 1; i <= 3; i++) {
+        const size_t r = i * shape[1] / 4;
+        QB__TRY(qb__frames_read(views, &(qb__region){views->count / 2, 1, 1, r, r + 1}, raw));
+        qb_convert_to_float(raw, views->source->dtype, columns, row);
+        for (size_t c = 0; c < columns; c++) above += (double)row[c] > limit;
+    }
+    *most = 2 * above > 3 * columns;
+out:
+    qb__free(raw);
+    qb__free(row);
+    return status;
+}
+
+/* NeXus: values above saturation_value are invalid. */
+static qb_status read_saturation(hid_t file, const char *name, const char *detector, qb__scan_parts *parts) {
+    qb__frames *const all[] = {&parts->data, &parts->flats, &parts->darks};
+    char path[400];
+    bool wrong = false;
+    snprintf(path, sizeof path, "%s/saturation_value", detector);
+    const double limit = number_at(file, name, path, &parts->notes);
+    const qb_dtype dtype = parts->data.source->dtype;
+    if (!(limit > 0) || (!qb_dtype_is_float(dtype) && limit >= qb__dtype_most(dtype))) return QB_OK;
+    qb_status status = most_above(&parts->data, limit, &wrong);
+    if (status == QB_OK && wrong)
+        qb__note_of(
+            &parts->notes, QB_PROBLEM_PIXELS,
+            "%s is %g, but most counts of the middle view are larger: it is not used" QB__CODE("metadata-unusable"),
+            path, limit);
+    else if (status == QB_OK)
+        qb__source_tell(parts->data.source, "counts above %g, the saturation_value, count as saturated", limit);
+    for (int i = 0; i < 3 && status == QB_OK && !wrong; i++)
+        if (all[i]->source) status = qb__source_limit_values(&all[i]->source, limit);
+    return status;
+}
+
 /* Find the axis as a column of the stored images; motor positions count from their middle. */
 static void read_axis(hid_t file, const char *name, const char *detector, bool mirrored, qb__scan_parts *parts) {
     char stated[400], motor[400];
@@ -127,8 +173,9 @@ qb_status qb__nxtomo_detector(hid_t file, const char *name, const char *entry, c
     read_pixels(file, name, group, entry, parts);
     read_distances(file, name, group, entry, parts);
     read_beam(file, name, group, entry, parts);
-    const qb_status status = read_flips(file, name, group, parts, flipped);
+    qb_status status = read_flips(file, name, group, parts, flipped);
     if (status == QB_OK) read_axis(file, name, group, flipped[0], parts);
+    if (status == QB_OK) status = read_saturation(file, name, group, parts);
     return status;
 }
 #else

@@ -138,13 +138,15 @@ static qb_status open_fields(hid_t file, const char *name, const char *group, co
 /* tomoscan of the APS states a number for flats or darks that were not taken. A 0 says nothing: it is what the file holds
  * from the beginning. */
 static qb_status take_constant(hid_t file, const char *name, const char *what, const char *path, bool flat,
-                               qb__scan_parts *parts, qb__frames *fields) {
+                               bool sinogram, qb__scan_parts *parts, qb__frames *fields) {
     char why[QB__H5_WHY];
     double value;
     if (fields->source || *parts->unusable) return QB_OK;
-    if (qb__h5_scalar(file, name, path, NULL, &value, why) == QB__H5_ABSENT || !isfinite(value) || value <= 0)
-        return QB_OK;
-    const qb_status status = qb__source_constant(parts->data.source, value, &fields->source);
+    if (qb__h5_scalar(file, name, path, NULL, &value, why) == QB__H5_WRONG)
+        qb__note(&parts->notes, "%s: it is not used" QB__CODE("metadata-unusable"), why);
+    if (*why || !(value > 0)) return QB_OK;
+    const size_t *data = parts->data.source->shape, image[2] = {data[sinogram ? 0 : 1], data[2]};
+    const qb_status status = qb__source_constant(parts->data.source, image, value, &fields->source);
     if (status != QB_OK) return status;
     fields->count = 1;
     if (flat)
@@ -155,19 +157,27 @@ static qb_status take_constant(hid_t file, const char *name, const char *what, c
 }
 
 /* The angles as tomoscan states them in files without a list: the first, the step, and their number. */
-static qb_status take_steps(hid_t file, const char *name, qb__scan_parts *parts) {
+static qb_status take_steps(hid_t file, const char *name, size_t views, qb__scan_parts *parts) {
     static const char *const paths[] = {"/process/acquisition/rotation/rotation_start",
                                         "/process/acquisition/rotation/rotation_step",
                                         "/process/acquisition/rotation/num_angles"};
     const double degree = 3.14159265358979323846 / 180;
     char why[QB__H5_WHY];
     double of[3];
-    for (int i = 0; i < 3; i++)
-        if (qb__h5_scalar(file, name, paths[i], NULL, &of[i], why) == QB__H5_ABSENT || !isfinite(of[i])) return QB_OK;
-    if (of[1] == 0 || !(of[2] >= (double)parts->data.count)) return QB_OK;
-    const qb_status status = qb__alloc(parts->data.count, sizeof *parts->angles, &parts->angles);
+    for (int i = 0; i < 3; i++) {
+        const qb__h5_found found = qb__h5_scalar(file, name, paths[i], NULL, &of[i], why);
+        if (found == QB__H5_WRONG) qb__note(&parts->notes, "%s: it is not used" QB__CODE("metadata-unusable"), why);
+        if (found != QB__H5_GOOD) return QB_OK;
+    }
+    if (of[1] == 0) return QB_OK; /* not set */
+    if (!(of[2] >= (double)views)) {
+        qb__note(&parts->notes, "%s is %g and %s %g, for %zu views: they are not used" QB__CODE("metadata-unusable"),
+                 paths[1], of[1], paths[2], of[2], views);
+        return QB_OK;
+    }
+    const qb_status status = qb__alloc(views, sizeof *parts->angles, &parts->angles);
     if (status != QB_OK) return status;
-    parts->angle_count = parts->data.count;
+    parts->angle_count = views;
     for (size_t i = 0; i < parts->angle_count; i++) parts->angles[i] = (of[0] + (double)i * of[1]) * degree;
     snprintf(parts->angles_from, sizeof parts->angles_from, "%s", paths[1]);
     return QB_OK;
@@ -204,12 +214,12 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     const bool sinogram = options && options->as == QB_IMAGE_SINOGRAM;
     status = open_fields(file, name, group, "data_white", flats, sinogram, parts, &parts->flats);
     if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, sinogram, parts, &parts->darks);
-    if (status == QB_OK && !flats && !sinogram)
-        status = take_constant(file, name, "flats", "/process/acquisition/flat_fields/flat_field_value", true, parts,
-                               &parts->flats);
-    if (status == QB_OK && !darks && !sinogram)
-        status = take_constant(file, name, "darks", "/process/acquisition/dark_fields/dark_field_value", false, parts,
-                               &parts->darks);
+    if (status == QB_OK && !flats)
+        status = take_constant(file, name, "flats", "/process/acquisition/flat_fields/flat_field_value", true, sinogram,
+                               parts, &parts->flats);
+    if (status == QB_OK && !darks)
+        status = take_constant(file, name, "darks", "/process/acquisition/dark_fields/dark_field_value", false,
+                               sinogram, parts, &parts->darks);
     if (status != QB_OK) return status;
     read_flat_views(file, name, group, parts);
     qb__exchange_detector(file, name, parts);
@@ -217,7 +227,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     parts->center_holds = true;
     snprintf(path, sizeof path, "%s/theta", group);
     if (!qb__h5_exists(file, path)) /* if there are no steps either, that is reported when angles are needed */
-        return sinogram ? QB_OK : take_steps(file, name, parts);
+        return take_steps(file, name, data->shape[sinogram ? 1 : 0], parts);
     if (qb__h5_angles(file, name, path, parts) != QB_OK)
         qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
     return QB_OK;

@@ -7,22 +7,40 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/hdf5/hdf5.h"
 
-/* The first number of a dataset; false with the reason. */
+/* A number that is stored as text. */
+static bool read_text(hid_t file, const char *path, double *value) {
+    char text[64], *end;
+    if (!qb__h5_text(file, path, NULL, text, sizeof text)) return false;
+    *value = qb__strtod(text, &end);
+    return end > text && !end[strspn(end, " ")];
+}
+
+/* The number of a dataset, or of a list in which all are nearly the same; false with the reason. */
 static bool read_first(hid_t file, const char *name, const char *path, double *value, char why[QB__H5_WHY]) {
-    double *values;
-    size_t count;
-    if (qb__h5_numbers(file, name, path, 1024, &values, &count) != QB_OK) {
+    enum { MOST = 1 << 20 };
+    const double SAME = 1e-3; /* relative: readings of one motor or monochromator */
+    double *values, low = INFINITY, high = -INFINITY;
+    size_t count = 1;
+    const bool numbers = qb__h5_numbers(file, name, path, MOST, &values, &count) == QB_OK;
+    if (!numbers && !read_text(file, path, value)) {
         snprintf(why, QB__H5_WHY, "%.120s holds no number", path);
         return false;
     }
-    *value = count ? values[0] : NAN;
-    qb__free(values);
-    if (!isfinite(*value)) snprintf(why, QB__H5_WHY, "%.120s is %s", path, count ? "NaN or infinite" : "empty");
-    return isfinite(*value);
+    if (numbers) {
+        *value = count ? values[0] : NAN;
+        for (size_t i = 0; i < count; i++) low = fmin(low, values[i]), high = fmax(high, values[i]);
+        qb__free(values);
+    }
+    if (!isfinite(*value))
+        snprintf(why, QB__H5_WHY, "%.120s is %s", path, count ? "NaN or infinite" : "empty");
+    else if (high - low > SAME * fabs(*value))
+        snprintf(why, QB__H5_WHY, "%.120s holds %zu numbers from %g to %g, not one", path, count, low, high);
+    return !*why;
 }
 
 qb__h5_found qb__h5_scalar(hid_t file, const char *name, const char *path, const qb__h5_kind *kind, double *value,

@@ -17,12 +17,12 @@ static qb_status read_constant(qb__source *source, const qb__region *region, voi
     return QB_OK;
 }
 
-qb_status qb__source_constant(const qb__source *like, double value, qb__source **source) {
+qb_status qb__source_constant(const qb__source *like, const size_t image[2], double value, qb__source **source) {
     constant *c;
     const qb_status status = qb__source_create(sizeof *c, like->format, like->path, &c);
     if (status != QB_OK) return status;
     c->base.dtype = QB_F32;
-    c->base.shape[0] = 1, c->base.shape[1] = like->shape[1], c->base.shape[2] = like->shape[2];
+    c->base.shape[0] = 1, c->base.shape[1] = image[0], c->base.shape[2] = image[1];
     c->base.read = read_constant;
     c->value = (float)value;
     *source = &c->base;

@@ -126,11 +126,14 @@ bool qb__source_wrap(qb__source *source);
 /* Replaces *source by the same values as float32. The new source owns the old one. */
 qb_status qb__source_float(qb__source **source);
 
-/* Makes a source of one float32 image with one value everywhere, of the image size of `like`. */
-qb_status qb__source_constant(const qb__source *like, double value, qb__source **source);
+/* Makes a source of one float32 image of so many rows and columns with one value everywhere, in the file of `like`. */
+qb_status qb__source_constant(const qb__source *like, const size_t image[2], double value, qb__source **source);
 
 /* Replaces *source by its images with columns or rows in reverse order. The new source owns the old one. */
 qb_status qb__source_mirror(qb__source **source, bool columns, bool rows);
+
+/* Replaces *source by the same values, of which those above `limit` are not measured. The new source owns the old one. */
+qb_status qb__source_limit_values(qb__source **source, double limit);
 
 /* Some images of a source; `index` NULL means all, in order. */
 typedef struct qb__frames {

@@ -216,7 +216,7 @@ qb_status qb__varian_scan(const char *path, const qb_scan_options *options, qb__
     QB__TRY(qb__frame_files_parts(heads, parts));
     parts->data.source->beam = QB_BEAM_CONE;
     snprintf(parts->quantity, sizeof parts->quantity, "counts");
-    QB__TRY(qb__source_constant(parts->data.source, 0, &parts->darks.source));
+    QB__TRY(qb__source_constant(parts->data.source, &parts->data.source->shape[1], 0, &parts->darks.source));
     parts->darks.count = 1;
     QB__TRY(read_settings(path, air, parts));
     if (options && options->flats && *options->flats) *air = 0;

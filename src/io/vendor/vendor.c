@@ -120,8 +120,10 @@ static qb_status add_fields(const qb__vendor *v, qb__scan_parts *parts) {
         if (scaled == QB_OK && quiet) parts->data.source->trouble[0] = 0;
         return scaled;
     }
-    qb_status status = qb__source_constant(parts->data.source, v->white, &parts->flats.source);
-    if (status == QB_OK) status = qb__source_constant(parts->data.source, 0, &parts->darks.source);
+    qb_status status =
+        qb__source_constant(parts->data.source, &parts->data.source->shape[1], v->white, &parts->flats.source);
+    if (status == QB_OK)
+        status = qb__source_constant(parts->data.source, &parts->data.source->shape[1], 0, &parts->darks.source);
     if (status == QB_OK) parts->flats.count = parts->darks.count = 1;
     return status;
 }

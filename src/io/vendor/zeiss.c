@@ -118,7 +118,7 @@ static qb_status open_flats(const qb__ole2 *ole, const char *path, const qb__zei
     flats.count = count;
     QB__TRY(qb__zeiss_source(ole, path, &flats, &parts->flats.source));
     parts->flats.count = count;
-    QB__TRY(qb__source_constant(parts->data.source, 0, &parts->darks.source));
+    QB__TRY(qb__source_constant(parts->data.source, &parts->data.source->shape[1], 0, &parts->darks.source));
     parts->darks.count = 1;
 out:
     return status;

@@ -3,13 +3,15 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "geometry/curve.h"
 #include "geometry/check.h"
+#include "geometry/curve.h"
 #include "geometry/matrix.h"
 #include "geometry/units.h"
 
@@ -213,4 +215,59 @@ qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *gri
     qb__matrix matrix;
     for (size_t i = 0; i < geometry->views && status == QB_OK; i++) status = matrix_checked(geometry, i, grid, &matrix);
     return status == QB_OK ? qb__grid_check_fov(geometry, grid) : status;
+}
+
+/* Parse A:B at *at for n voxels; *at moves behind it. */
+static bool read_range(const char **at, size_t n, size_t *first, size_t *end) {
+    char *behind;
+    if (**at < '0' || **at > '9') return false;
+    *first = strtoull(*at, &behind, 10);
+    if (*behind != ':' || behind[1] < '0' || behind[1] > '9') return false;
+    *end = strtoull(behind + 1, &behind, 10);
+    *at = behind;
+    return *first < *end && *end <= n;
+}
+
+qb_status qb__grid_region_take(const char *text, int dimensions, qb_grid *grid, qb__grid_region *region) {
+    const char *at = text;
+    *region = (qb__grid_region){.asked = text != NULL, .whole = *grid};
+    for (int i = 0; text && i < dimensions; i++) {
+        size_t first, end;
+        if ((i > 0 && *at++ != ',') || !read_range(&at, grid->n[i], &first, &end))
+            return qb__fail(QB_BAD_ARGUMENT,
+                            "--region %.60s: give %s, each within the volume's %zu x %zu x %zu voxels (x, y, z)", text,
+                            dimensions == 3 ? "X0:X1,Y0:Y1,Z0:Z1" : "X0:X1,Y0:Y1", region->whole.n[0],
+                            region->whole.n[1], region->whole.n[2]);
+        const double middle = (double)first + 0.5 * (double)(end - first - 1);
+        grid->offset[i] += (middle - 0.5 * ((double)grid->n[i] - 1)) * grid->voxel[i];
+        grid->n[i] = end - first;
+        region->first[i] = first;
+    }
+    if (text && *at)
+        return qb__fail(QB_BAD_ARGUMENT, "--region %.60s: give %d ranges only%s", text, dimensions,
+                        dimensions == 2 ? ", and --slices for z" : "");
+    return QB_OK;
+}
+
+/* The part of a line's part part[0]..part[1] between -half and half of one axis. */
+static void narrow(double at, double along, double half, double part[2]) {
+    if (along == 0) {
+        if (fabs(at) > half) part[1] = -INFINITY;
+        return;
+    }
+    const double a = (-half - at) / along, b = (half - at) / along;
+    part[0] = fmax(part[0], fmin(a, b));
+    part[1] = fmin(part[1], fmax(a, b));
+}
+
+bool qb__ray_misses(const qb_geometry *geometry, size_t view, double column, double row, const qb_grid *grid,
+                    double radius, bool flat) {
+    double at[3], along[3], part[2] = {-INFINITY, INFINITY};
+    qb__pixel_ray(geometry, view, column, row, at, along);
+    for (int j = 0; j < (flat ? 2 : 3); j++) {
+        at[j] -= grid->offset[j];
+        narrow(at[j], along[j], ((double)grid->n[j] / 2 + 1) * grid->voxel[j], part);
+    }
+    const double far = fabs(at[0] * along[1] - at[1] * along[0]), length = hypot(along[0], along[1]);
+    return part[0] > part[1] || far > (radius + fmax(grid->voxel[0], grid->voxel[1])) * length;
 }

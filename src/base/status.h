@@ -40,3 +40,10 @@ void qb__say(char *text, size_t size, const char *format, va_list args);
         status = (call);                                                                                               \
         if (status != QB_OK) goto out;                                                                                 \
     } while (0)
+
+/* Return the status of a call that fails, from a function that has nothing to release. */
+#define QB__OR_RETURN(call)                                                                                            \
+    do {                                                                                                               \
+        const qb_status failed_ = (call);                                                                              \
+        if (failed_ != QB_OK) return failed_;                                                                          \
+    } while (0)

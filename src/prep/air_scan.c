@@ -62,8 +62,7 @@ out:
 
 /* values[row][column] of one view, divided by its own flat; NaN where the flat is dead. */
 static qb_status read_view(band *b, size_t view) {
-    qb_status status = qb_scan_read(b->scan, view, view + 1, b->row0, b->row0 + b->rows, b->raw);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_scan_read(b->scan, view, view + 1, b->row0, b->row0 + b->rows, b->raw));
     qb_convert_to_float(b->raw, b->info->dtype, b->pixels, b->values);
     for (size_t i = 0; b->gain && i < b->pixels; i++)
         b->values[i] = b->gain[i] > 0 ? (b->values[i] - b->dark[i]) * b->gain[i] : NAN;
@@ -172,8 +171,7 @@ static qb_status choose_region(const qb__pass *pass, double *percentile, band *b
     }
     *percentile = 0;
     const bool find = strcmp(where, "auto") == 0;
-    qb_status status = find ? find_region(pass, b, region) : qb__air_parse(where, info->rows, info->columns, region);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(find ? find_region(pass, b, region) : qb__air_parse(where, info->rows, info->columns, region));
     describe(region, pass->note, pass->note_size);
     return find ? QB_OK : open_band(b, pass, region->y0, region->y1);
 }

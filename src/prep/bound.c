@@ -70,10 +70,9 @@ qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, doubl
     tops *t;
     *bound = qb__prep_bound(info->quantity, options);
     if (info->quantity != QB_LINE_INTEGRAL) return QB_OK;
-    qb_status status = qb__alloc(1, sizeof *t, &t);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *t, &t));
     *t = (tops){.columns = info->columns, .dtype = info->dtype};
-    status = qb__alloc(info->columns, sizeof *t->line, &t->line);
+    qb_status status = qb__alloc(info->columns, sizeof *t->line, &t->line);
     if (status == QB_OK) status = qb__row_sample_read(scan, &where, look, t);
     const double most = QB__PREP_MARGIN * usual(t), bent = surrogate(options, most);
     if (status == QB_OK && most > 0 && bent <= LOOSEST) *bound = most * bent;

@@ -48,8 +48,7 @@ static qb_status read_view(height *h, size_t i) {
     qb__prep_counts counts = {0}; /* ignored: these rows are counted when they are reconstructed */
     for (size_t r = 0; r < rows; r += h->block) {
         const size_t few = qb__smaller(h->block, rows - r), row = h->row0 + r;
-        const qb_status status = qb_scan_read(h->scan, view, view + 1, row, row + few, h->raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb_scan_read(h->scan, view, view + 1, row, row + few, h->raw));
         for (size_t k = 0; k < few; k++) {
             qb__prep_row(&h->prep, view, row + k - h->first, h->raw + k * bytes, h->line, &counts);
             add_line(h, image, r + k);

@@ -59,8 +59,7 @@ static qb_status tabulate(qb__hardening_curve *c, double end, ratio_fn *ratio, c
     for (int i = 0; i <= QB__CURVE_STEPS; i++) c->ratio[i] = (float)ratio(context, end * i / QB__CURVE_STEPS);
     enum { EACH = 16 };
     const size_t room = 32 + (QB__CURVE_STEPS + 1) * EACH;
-    const qb_status status = qb__alloc(room, 1, &c->macro);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(room, 1, &c->macro));
     size_t at = (size_t)qb__print(c->macro, room, "HARDENING_RATIOS={");
     for (int i = 0; i <= QB__CURVE_STEPS; i++)
         at += (size_t)qb__print(c->macro + at, room - at, "%.8ef%s", (double)c->ratio[i],

@@ -169,8 +169,7 @@ static qb_status make_row(void *context, size_t task, size_t worker) {
     const char *raw = w->raw + task * raw_row(d);
     float *out = w->out + task * columns, *scratch;
     (void)worker;
-    const qb_status status = qb__alloc(3 * columns + d->paths.columns, sizeof *scratch, &scratch);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(3 * columns + d->paths.columns, sizeof *scratch, &scratch));
     float *length = scratch, *transmission = scratch + columns, *change = scratch + 2 * columns;
     const qb__phase_row how = qb__scan_row(&d->rows, view, row, change);
     qb__phase_transmissions(&how, raw, transmission);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/sort.h"
+#include "base/status.h"
 #include "base/warning.h"
 
 /* Values from one end to the other, minus a straight line through the levels of air. */
@@ -66,8 +67,7 @@ qb_status qb__view_lines_read(qb__view_lines *l, size_t view, size_t r, const ch
         l->end = 0; /* after a failure nothing is valid */
         for (size_t i = 0; i < l->rows; i++) {
             char *to = l->raw + i * l->ahead * l->line;
-            const qb_status status = qb_scan_read(l->scan, first, end, l->row[i], l->row[i] + 1, to);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(qb_scan_read(l->scan, first, end, l->row[i], l->row[i] + 1, to));
         }
         l->first = first, l->end = end;
     }

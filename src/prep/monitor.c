@@ -17,8 +17,7 @@ static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
 
 static qb_status measure(const qb__pass *pass) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
-    qb_status status = qb__alloc(info->views, sizeof(float), &pass->fields->air);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(info->views, sizeof(float), &pass->fields->air));
     const qb__drift *drift = pass->scan->drift; /* interpolated flats follow the beam already, as the monitor states */
     const bool twice = drift && pass->scan->parts.intensity_mean; /* no monitor tells how much of it they follow */
     for (size_t v = 0; v < info->views; v++)

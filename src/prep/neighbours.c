@@ -63,12 +63,8 @@ qb_status qb__neighbours_add(qb_scan *scan, const qb_prep_options *options, cons
     if (info->quantity == QB_LINE_INTEGRAL)
         return qb__fail(QB_BAD_INPUT, "%s: --%s works on counts or transmissions, not on line integrals (%s)",
                         info->path, step->name, info->quantity_from);
-    qb_status status = *neighbours ? QB_OK : create(scan, options, neighbours);
-    if (status != QB_OK) return status;
-    if (step->by_views && step->by_views(options)) {
-        status = qb__near_pairs(info, &(*neighbours)->pairs);
-        if (status != QB_OK) return status;
-    }
+    QB__OR_RETURN(*neighbours ? QB_OK : create(scan, options, neighbours));
+    if (step->by_views && step->by_views(options)) QB__OR_RETURN(qb__near_pairs(info, &(*neighbours)->pairs));
     (*neighbours)->step[(*neighbours)->steps++] = step;
     (*neighbours)->margin += step->margin;
     return QB_OK;
@@ -217,8 +213,7 @@ static size_t threads_for(const qb__neighbours *d, size_t views, size_t rows) {
 
 static qb_status read_by_views(qb__neighbours *d, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
     const size_t threads = threads_for(d, row1 - row0, view1 - view0);
-    const qb_status status = qb__scan_read_past(d->scan, view0, view1, row0, row1, out);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__scan_read_past(d->scan, view0, view1, row0, row1, out));
     atomic_fetch_add_explicit(&d->pixels, (view1 - view0) * (row1 - row0) * d->info->columns, memory_order_relaxed);
     return qb__near_correct_views(d, view0, view1, row0, row1, threads, out);
 }

@@ -61,8 +61,7 @@ static qb_status read_lines(qb_scan *scan, const qb__number_fields *fields, samp
         const size_t view = (2 * v + 1) * info->views / (2 * views);
         for (size_t r = 0; r < rows; r++) {
             const size_t row = (2 * r + 1) * info->rows / (2 * rows);
-            const qb_status status = qb__scan_read_stored(scan, view, view + 1, row, row + 1, s->raw);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(qb__scan_read_stored(scan, view, view + 1, row, row + 1, s->raw));
             qb_convert_to_float(s->raw, qb__scan_dtype(scan), info->columns, s->line);
             add_line(s, fields, row, info->columns);
         }

@@ -24,8 +24,7 @@ qb_status qb__phase_device_create(const qb_scan *scan, const qb__scan_rows *rows
     *out = NULL;
     *why = 0;
     if (!is_worth(env, seconds)) return QB_OK;
-    qb_status status = qb__alloc(1, sizeof *p, &p);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *p, &p));
     *p = (qb__phase_device){.scan = scan,
                             .rows = rows,
                             .named = qb__device_is_asked(env),
@@ -33,7 +32,7 @@ qb_status qb__phase_device_create(const qb_scan *scan, const qb__scan_rows *rows
                             .near_wanted = near,
                             .fill = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER},
                             .lock = PTHREAD_MUTEX_INITIALIZER};
-    status = qb__phase_open_device(p, env, &cannot);
+    qb_status status = qb__phase_open_device(p, env, &cannot);
     if (status == QB_OK && p->device && !cannot) {
         *out = p;
         return QB_OK;

@@ -51,10 +51,7 @@ static qb_status look(interlace *l, size_t views, int *from) {
     for (size_t p = 0; p < PLACES; p++) {
         const size_t view = 1 + p * (views - 3) / (PLACES - 1);
         double turns = 0, all = 0;
-        for (size_t k = 0; k < VIEWS; k++) {
-            const qb_status status = read_view(l, view - 1 + k, l->line[k]);
-            if (status != QB_OK) return status;
-        }
+        for (size_t k = 0; k < VIEWS; k++) QB__OR_RETURN(read_view(l, view - 1 + k, l->line[k]));
         compare(l, &turns, &all);
         sum += turns, size += all, later += turns > 0;
     }

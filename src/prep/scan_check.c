@@ -50,10 +50,7 @@ static qb_status judge_rows(qb_scan *scan, const qb__lines_look *lines, const qb
     if (!cut.much) return QB_OK;
     const double left = cut.share[0], right = cut.share[1];
     const bool one_side = fmin(left, right) < 0.25 * fmax(left, right);
-    if (one_side && info->angles) {
-        const qb_status status = qb__turns_fully(info->views, info->angles, &full, &covered);
-        if (status != QB_OK) return status;
-    }
+    if (one_side && info->angles) QB__OR_RETURN(qb__turns_fully(info->views, info->angles, &full, &covered));
     if (one_side && (full || !info->angles)) return QB_OK;
     qb__truncation_check asked = {.ends.count = {true, true}};
     qb__print(asked.remedy, sizeof asked.remedy, "%s",
@@ -72,8 +69,7 @@ static qb_status judge_columns(qb_scan *scan, qb_scan *read, const qb__prepare *
     if (scan->info.beam != QB_BEAM_CONE || rows < 4) return QB_OK;
     for (int side = 0; side < 2; side++) {
         *lines = (qb__lines_look){0};
-        const qb_status status = qb__levels_look(read, prepare, side ? rows - few : 0, side ? rows : few, lines);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__levels_look(read, prepare, side ? rows - few : 0, side ? rows : few, lines));
         held |= qb__column_end_held(lines, top) ? 1U << side : 0;
     }
     if (held) scan->info.taller = qb__column_ends_words(held);
@@ -99,9 +95,8 @@ static qb_status judge_height(qb_scan *scan, const qb__prepare *prepare, size_t 
     if (isfinite(offset[0])) circle.column -= offset[0] / pitch[0];
     if (isfinite(offset[1])) circle.row -= offset[1] / pitch[1];
     qb__pool *pool;
-    qb_status status = qb__pool_create(threads, &pool);
-    if (status != QB_OK) return status;
-    status = qb__cone_height_find(scan, prepare, &circle, info->angles, 0, info->rows, room, pool, &found);
+    QB__OR_RETURN(qb__pool_create(threads, &pool));
+    qb_status status = qb__cone_height_find(scan, prepare, &circle, info->angles, 0, info->rows, room, pool, &found);
     if (status == QB_OK) qb__cone_height_warn(&found, &circle, false, env);
     qb__pool_destroy(pool);
     return status;

@@ -74,8 +74,7 @@ static qb_status measure(const qb__pass *pass) {
     qb__fields *fields = pass->fields;
     const float share = (float)share_of(pass->options->scatter);
     const bool made = fields->dark != NULL;
-    qb_status status = fields->rows ? qb__fields_make(fields, share, &fields->dark) : QB_OK;
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(fields->rows ? qb__fields_make(fields, share, &fields->dark) : QB_OK);
     for (size_t i = 0; made && i < fields->rows * fields->columns; i++) {
         const float gain = fields->gain ? fields->gain[i] : 1;
         if (gain > 0) fields->dark[i] += share / gain;

@@ -110,8 +110,7 @@ static qb_status compare(comparing *c, const qb__line_levels *before, int kind, 
         const qb__line_levels *group = before + i / QB__SAMPLE_VIEWS * QB__SAMPLE_VIEWS;
         if (!has_single(group, &before[i].spikes[kind], kind)) continue;
         if (lines++ < most) {
-            const qb_status status = read_around(c, levels[i].at, levels[i].row);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(read_around(c, levels[i].at, levels[i].row));
             keep_alone(c, group, &levels[i], kind, &looked, &kept);
         } else if (2 * kept < looked) {
             levels[i].spikes[kind].count = 0;

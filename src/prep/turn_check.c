@@ -35,8 +35,7 @@ static qb_status place(const qb__turn_asked *asked, size_t views, placing *p) {
     const double OFF = 2, LEAN = 0.03; /* pixels from an ideal circle; of a ray above or below the middle plane */
     qb__circle circle;
     *p = (placing){.scale = 1, .cone = asked->cone, .usable = true, .most_rows = INFINITY};
-    qb_status status = qb__alloc(views, sizeof *p->radians, &p->radians);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *p->radians, &p->radians));
     if (asked->radians)
         for (size_t i = 0; i < views; i++) p->radians[i] = asked->radians[i];
     if (!asked->geometry) return QB_OK;
@@ -120,8 +119,7 @@ static qb_status tell(const qb__turn_fit *fit, const qb__turn_asked *asked, size
                       cJSON *report) {
     char remedy[120];
     placing p;
-    const qb_status status = place(asked, views, &p);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(place(asked, views, &p));
     const double stated = fabs(span_of(p.radians, views));
     remedy_of(asked, p.radians, views, fit->factor, remedy, sizeof remedy);
     qb__free(p.radians);

@@ -77,8 +77,7 @@ qb_status qb__two_beam_parse(const char *of, const char *text, qb__two_beam *b, 
 qb_status qb__two_parse(const char *text, qb__two *two, qb__two_beam *b) {
     double above = NAN;
     *two = (qb__two){0};
-    const qb_status status = qb__two_beam_parse(option, text + strlen(prefix), b, &above);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__two_beam_parse(option, text + strlen(prefix), b, &above));
     *two = (qb__two){.base = b->base.reference, .dense = b->dense.reference};
     two->above = isnan(above) ? sqrt(two->base * two->dense) : above;
     if (two->above > two->base) return QB_OK;
@@ -134,8 +133,7 @@ static void tabulate_length(const qb__two_beam *b, double d, const qb__two *two,
 }
 
 qb_status qb__two_tabulate(const qb__two_beam *b, qb__two *two) {
-    const qb_status status = qb__alloc((LENGTHS + 1) * (STEPS + 1), sizeof *two->table, &two->table);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc((LENGTHS + 1) * (STEPS + 1), sizeof *two->table, &two->table));
     two->longest = qb__spectrum_length(&b->dense, END);
     for (int i = 0; i <= LENGTHS; i++) tabulate_length(b, length_at(two, i), two, two->table + i * (STEPS + 1));
     return QB_OK;

@@ -36,8 +36,7 @@ static qb_status read_views(qb__ends_look *l) {
         for (size_t r = 0; r < l->rows; r++) {
             float *out = l->read + (i * l->rows + r) * l->bins;
             const char *raw;
-            const qb_status status = qb__view_lines_read(&l->lines, view, r, &raw);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(qb__view_lines_read(&l->lines, view, r, &raw));
             qb__prep_row(&l->prep, view, l->row[r] - l->first, raw, l->wide, &counts);
             for (size_t b = 0; b < l->bins; b++) {
                 double sum = 0;

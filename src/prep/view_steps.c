@@ -116,8 +116,7 @@ static qb_status read_view(steps *s, size_t view, double *noise) {
     for (size_t r = 0; r < s->rows; r++) {
         float *out = s->now + r * s->bins;
         const char *raw;
-        const qb_status status = qb__view_lines_read(&s->lines, view, r, &raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__view_lines_read(&s->lines, view, r, &raw));
         qb__prep_row(&s->prep, view, s->row[r] - s->first, raw, s->line, &counts);
         if (noise) *noise += noise_of(s->line, columns, s->spread);
         mean_of_bins(s, out);
@@ -204,8 +203,7 @@ static qb_status judge_order_of_file(steps *s, qb__view_steps *found) {
 static qb_status measure(steps *s) {
     const size_t n = s->info->views, count = s->rows * s->bins, apart = qb__ceil_div(n, NOISY_VIEWS);
     for (size_t i = 0, anchors = 0; i < n; i++) {
-        const qb_status status = read_view(s, s->order[i].view, i % apart ? NULL : &s->noise);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(read_view(s, s->order[i].view, i % apart ? NULL : &s->noise));
         s->signal += qb__squares_between(s->now, s->nothing, count);
         if (i) s->size[i - 1] = step_of(s, count);
         if (s->one_way) qb__view_flips_add(&s->flips, s->now);

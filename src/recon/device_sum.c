@@ -64,8 +64,7 @@ static const double worth = 4e9;
 /* Rank 0 decides, because the other ranks' environment may differ. */
 qb_status qb__device_sum_begin(qb__device_sum *sum, double bytes) {
     int wanted = bytes >= worth || getenv("QB_LIBNCCL") != NULL;
-    const qb_status status = qb__comm_bcast(sum->ranks->in_row, QB_OK, 0, &wanted, sizeof wanted);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__comm_bcast(sum->ranks->in_row, QB_OK, 0, &wanted, sizeof wanted));
     if (!wanted) {
         snprintf(sum->why, sizeof sum->why, "NCCL takes longer to begin than so few bytes to pass");
         return QB_OK;

@@ -2,6 +2,7 @@
 /* The least memory that any rank has. */
 #include "base/comm.h"
 #include "base/memory.h"
+#include "base/status.h"
 #include "recon/reconstruction_parts.h"
 
 /* Report it only once: memory that a process holds meanwhile may make one rank search for a cut again, and another rank
@@ -21,8 +22,7 @@ qb_status qb__ranks_cap(qb__candidate *c) {
     qb__reconstruction *r = c->r;
     qb__room *cap = &c->offer.space.cap;
     if (!r->share.ranks) return QB_OK;
-    const qb_status status = r->share.cap_of == c->engine ? QB_OK : least_cap(r, cap);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(r->share.cap_of == c->engine ? QB_OK : least_cap(r, cap));
     r->share.cap_of = c->engine;
     cap->host = qb__smaller(cap->host, r->share.cap.host);
     cap->device = qb__smaller(cap->device, r->share.cap.device);

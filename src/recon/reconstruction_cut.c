@@ -87,8 +87,7 @@ static qb_status take_room(qb__candidate *c) {
     if (c->edge) return QB_OK;
     take_share(c, &c->offer.space);
     const size_t most = space->grid ? qb__cut_room(space->grid) : qb__larger(space->slices, space->views) + 2;
-    const qb_status status = qb__alloc(most, sizeof *c->edge, &c->edge);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(most, sizeof *c->edge, &c->edge));
     return qb__alloc((c->engine->slabs ? 5 : 1) * most, sizeof *c->chunks.chunk, &c->chunks.chunk);
 }
 
@@ -111,8 +110,7 @@ static qb_status try_other(qb__candidate *c, bool *fits) {
     const qb__candidate first = *c;
     bool other;
     c->offer.space = *c->offer.other;
-    const qb_status status = search(c, &other);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(search(c, &other));
     const qb__room *need = &c->cut.need, *before = &first.cut.need;
     const bool less = need->host + need->device < before->host + before->device;
     if (other != *fits ? other : other ? c->seconds < first.seconds : less) {

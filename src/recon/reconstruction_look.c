@@ -70,8 +70,7 @@ static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, dou
     unsigned held = 0;
     if (!d->ends.columns[0] || row1 - row0 < 4) return QB_OK;
     for (int side = 0; side < 2; side++) {
-        const qb_status status = look_together(r, side ? row1 - few : row0, side ? row1 : row0 + few, 1, lines);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(look_together(r, side ? row1 - few : row0, side ? row1 : row0 + few, 1, lines));
         held |= qb__column_end_held(lines, top) ? 1U << side : 0;
     }
     if (!held) return QB_OK;

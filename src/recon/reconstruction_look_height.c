@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/memory.h"
+#include "base/status.h"
 #include "geometry/circle.h"
 #include "io/scan/scan.h"
 #include "prep/cone_place.h"
@@ -16,12 +17,11 @@ qb_status qb__reconstruction_look_height(qb__reconstruction *r, size_t room, con
     if (!geometry || geometry->beam != QB_BEAM_CONE || geometry->radius != 0 || geometry->apart) return QB_OK;
     if (qb__circle_fit(geometry, &circle) != QB_OK || !(circle.error < OFF)) return QB_OK;
     if (d->row_step > 1 || r->share.views != views || qb__comm_count(r->comm) > 1) return QB_OK;
-    qb_status status = qb__alloc(views, sizeof *radians, &radians);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *radians, &radians));
     qb__view_angles(geometry, radians);
     qb__digest_detach(&r->task.scan->digests, &r->job.digest);
-    status = qb__cone_height_find(r->task.scan, r->prepare, &circle, radians, d->row0, d->row1, room, r->running.pool,
-                                  &found);
+    qb_status status = qb__cone_height_find(r->task.scan, r->prepare, &circle, radians, d->row0, d->row1, room,
+                                            r->running.pool, &found);
     qb__digest_attach(&r->task.scan->digests, &r->job.digest);
     if (status == QB_OK) qb__cone_height_warn(&found, &circle, geometry->read_from, env);
     qb__free(radians);

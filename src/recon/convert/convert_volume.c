@@ -122,9 +122,8 @@ static qb_status finish(conversion *c) {
     cJSON *before = c->before ? cJSON_Parse(c->before) : NULL;
     if (before) cJSON_AddItemToObject(root, "provenance_of_input", before);
     char *text = NULL;
-    qb_status status = qb__json_text(root, "the provenance", &text);
-    if (status != QB_OK) return status;
-    status = qb__rest_finish(&c->rest, text);
+    QB__OR_RETURN(qb__json_text(root, "the provenance", &text));
+    qb_status status = qb__rest_finish(&c->rest, text);
     cJSON_free(text);
     return status;
 }
@@ -143,8 +142,7 @@ static qb_status find_lost(const conversion *c, cJSON *lost) {
     qb__source *b;
     char *made = NULL;
     if (qb__is_nothing(c->options->output)) return QB_OK;
-    qb_status status = qb__source_open(c->options->output, NULL, &b);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_open(c->options->output, NULL, &b));
     const bool sized = a->voxel[0] > 0;
     const double low = c->stack.scale_low, high = c->stack.scale_high;
     const double range[2][3] = {{low, high, 0}, {b->scale[0], b->scale[1], 0}};
@@ -160,7 +158,7 @@ static qb_status find_lost(const conversion *c, cJSON *lost) {
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (facts[i].gone) cJSON_AddItemToArray(lost, cJSON_CreateString(facts[i].name));
     qb__source_close(b);
-    status = qb_provenance_load(c->options->output, &made);
+    qb_status status = qb_provenance_load(c->options->output, &made);
     if (status == QB_OK && !made) cJSON_AddItemToArray(lost, cJSON_CreateString("provenance"));
     qb_text_free(made);
     return status;

@@ -123,8 +123,7 @@ static qb_status find_partners(qb__pairing *p) {
     const size_t n = p->info->views;
     const double sense = n > 1 && t[n - 1] < t[0] ? -1 : 1, step = n > 1 ? fabs(t[n - 1] - t[0]) / (double)(n - 1) : 0;
     size_t at = 0;
-    qb_status status = qb__alloc(n, sizeof *p->partner, &p->partner);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(n, sizeof *p->partner, &p->partner));
     for (size_t i = 1; i < n; i++)
         if (!(sense * (t[i] - t[i - 1]) > 0))
             return qb__fail(QB_BAD_INPUT, "--half-turn: angles go on in one sense, and view %zu goes back", i);

@@ -11,8 +11,7 @@ qb_status qb__rest_open(qb__rest *r, const qb_convert_options *options, const qb
     const char *why = qb__writer_for_good(options->output, stack);
     r->images = stack->shape[0];
     if (options->resume && why) return qb__fail(QB_BAD_ARGUMENT, "--resume: %s", why);
-    qb_status status = options->resume ? qb__hash_for_resume() : QB_OK;
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(options->resume ? qb__hash_for_resume() : QB_OK);
     r->keep = (qb__keep){.resume = options->resume,
                          .every = why || !qb__hash_known() ? 0 : options->checkpoint,
                          .tell = tell,
@@ -20,7 +19,7 @@ qb_status qb__rest_open(qb__rest *r, const qb_convert_options *options, const qb
                          .path = options->output,
                          .images = r->images,
                          .journal.fd = -1};
-    status = qb__publication_create(env, &r->set);
+    qb_status status = qb__publication_create(env, &r->set);
     if (status == QB_OK && r->keep.resume) qb__publication_resume(r->set, qb__keep_look, &r->keep);
     if (status == QB_OK) status = qb__writer_create(r->set, NULL, options->output, stack, &r->writer);
     status = qb__keep_open(&r->keep, NULL, r->writer, status, env);

@@ -41,15 +41,14 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
     double field = 0.5 + (fbp->fan.used ? fmax(left, right) : fmin(left, right));
     qb__fov_circle(field * fbp->pixel, &fbp->mask.fov);
     qb_geometry geometry;
-    qb_status status = qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows, fbp->width,
-                                            fbp->pixel, center + (double)fbp->fan.before, &geometry);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows, fbp->width, fbp->pixel,
+                                       center + (double)fbp->fan.before, &geometry));
     for (size_t i = 0; fbp->axis && i < geometry.views; i++) {
         qb_view *view = &geometry.view[i];
         for (int j = 0; j < 3; j++) view->detector[j] -= (fbp->axis[i] - center) * view->u[j];
     }
     if (fbp->share) share_columns(fbp, center, fbp->share);
-    status = qb__grid_check_fov(&geometry, &fbp->region.whole);
+    qb_status status = qb__grid_check_fov(&geometry, &fbp->region.whole);
     if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->region.whole, fbp->ax, fbp->ay, fbp->h0);
     qb_geometry_destroy(&geometry);
     return status;

@@ -131,8 +131,7 @@ static qb_status make_offer(const qb__fbp *fbp, const qb__variant *instead_of, q
     const qb__variant *variant = &fbp->variant->head;
     const size_t slices = qb__fbp_question(fbp).slices;
     on_cpu *cpu;
-    qb_status status = qb__alloc(1, sizeof *cpu, &cpu);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *cpu, &cpu));
     *cpu = (on_cpu){.fbp = fbp, .instead_of = instead_of};
     offer->state = cpu;
     /* Two buffers per ring let stages overlap. But storage chunks of several rows are read again for every slab that

@@ -77,8 +77,7 @@ static qb_status open_near(const qb__fbp_devices *gpu, qb__fbp_part *part) {
     const qb__neighbours *neighbours = qb__prepare_neighbours(gpu->run->prepare);
     if (!gpu->near || !neighbours || gpu->fbp->reader.cache || gpu->fbp->scan->blank) return QB_OK;
     const qb__near_plan plan = qb__neighbours_plan(neighbours);
-    qb_status status = qb__near_rows_create(part->device, part->compute, &plan, &part->near);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__near_rows_create(part->device, part->compute, &plan, &part->near));
     return qb__memory_create(part->device, gpu->cut.slices * qb__fbp_up_slice(gpu->fbp), &part->corrected);
 }
 

@@ -28,8 +28,7 @@ static qb_status choose(qb__fbp_devices *gpu) {
     gpu->problem = fbp->problem;
     if (!gpu->problem.largest) gpu->problem.largest = &some; /* the planner only tests whether it is NULL */
     question.problem = &gpu->problem;
-    qb_status status = qb__device_pick_choose(&gpu->pick, &question);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__device_pick_choose(&gpu->pick, &question));
     gpu->measure = qb__device_pass_measures(gpu->pick.choice.variant, gpu->pick.question.device, &fbp->problem,
                                             gpu->pick.choice.values);
     return QB_OK;
@@ -141,14 +140,13 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
     qb__fbp *fbp = plan;
     qb__fbp_devices *gpu;
     if (fbp->region.asked) return qb__fail(QB_UNSUPPORTED, "--region is computed on the CPU");
-    qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *gpu, &gpu));
     gpu->fbp = gpu->plan = fbp;
     gpu->way_down = qb__down_of(task->output, &fbp->mask, true);
     offer->converts = gpu->way_down.converts;
     offer->state = gpu;
     gpu->pick = qb__device_pick_of(task->devices);
-    status = qb__device_pick_admit(&gpu->pick, fbp->options->kernel, NULL, env);
+    qb_status status = qb__device_pick_admit(&gpu->pick, fbp->options->kernel, NULL, env);
     if (status == QB_OK) status = choose(gpu);
     if (status != QB_OK) return status;
     /* If only a device can do the job, the CPU must not take it over. */

@@ -82,10 +82,9 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
     qb__scan_warn_pixel(info, env);
     fbp->grid = (qb_grid){.n = {fbp->width, fbp->width, info->rows}, .voxel = {fbp->pixel, fbp->pixel, fbp->pixel_v}};
     fbp->grid.offset[2] = (((double)info->rows - 1) / 2.0 - fbp->zero) * fbp->pixel_v;
-    qb_status status = qb_grid_make(&asked, &fbp->grid);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_grid_make(&asked, &fbp->grid));
     if (!options->like) fbp->grid.voxel[2] = fbp->pixel_v;
-    status = qb_grid_slices(options->slices, &fbp->grid, &first);
+    qb_status status = qb_grid_slices(options->slices, &fbp->grid, &first);
     if (status == QB_OK) status = find_rows(fbp);
     if (status != QB_OK) return status;
     place_slices(fbp);

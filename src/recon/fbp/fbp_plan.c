@@ -201,8 +201,7 @@ static qb_status bound_rows(qb__fbp *fbp) {
     size_t most = fbp->grid.n[2] + QB__BP_PARALLEL_MOST_LANES; /* most slices of a pass, with padding lanes */
     const char *filter = fbp->options->filter;
     if (!isfinite(bound) || access(filter, F_OK) == 0) return QB_OK;
-    qb_status status = qb__alloc(most, sizeof *fbp->largest, &fbp->largest);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(most, sizeof *fbp->largest, &fbp->largest));
     for (size_t i = 0; i < fbp->info->views; i++) weight = fmax(weight, fbp->weights[i]);
     if (strncmp(filter, "none", 4) != 0) bound *= 0.5 * 4 / fbp->pixel;
     for (size_t i = 0; i < most; i++) fbp->largest[i] = (float)(bound * weight);

@@ -193,9 +193,8 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     size_t run = fbp->step == 1 ? qb__ceil_div(slices, parts) : 1; /* rows of one pass over the file */
     for (size_t s = 0; s < slices; s += run) {
         size_t row = row0 + s * fbp->step, end = qb__smaller(s + run, slices) - s;
-        qb_status status = qb_scan_read(fbp->scan, view0, view1, row, row + end,
-                                        raw + qb__fbp_raw_offset(fbp, slices, parts, view0, s));
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb_scan_read(fbp->scan, view0, view1, row, row + end,
+                                   raw + qb__fbp_raw_offset(fbp, slices, parts, view0, s)));
     }
     return QB_OK;
 }

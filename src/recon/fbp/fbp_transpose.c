@@ -117,8 +117,7 @@ static qb_status on_device(transpose *c, bool *done) {
     double(*matrix)[12];
     *done = false;
     if (!c->t->device) return QB_OK;
-    qb_status status = qb__alloc(views, sizeof *matrix, &matrix);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *matrix, &matrix));
     for (size_t i = 0; i < views; i++) {
         const double m[12] = {b->ax[i], b->ay[i], 0, b->h0[i], 0, 0, 1, 0, 0, 0, 0, 1};
         memcpy(matrix[i], m, sizeof m);
@@ -128,7 +127,7 @@ static qb_status on_device(transpose *c, bool *done) {
                                         .columns = c->fbp->width,
                                         .n = {b->nx, b->ny, c->fbp->grid.n[2]},
                                         .matrix = (const double(*)[12])matrix};
-    status = qb__transpose_on_device(c->t, &problem, finish_view, c, done);
+    qb_status status = qb__transpose_on_device(c->t, &problem, finish_view, c, done);
     qb__free(matrix);
     return status;
 }

@@ -170,8 +170,7 @@ void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *opt
 
 qb_status qb__fdk_describe_geometry(const qb__fdk *fdk, cJSON *plan) {
     char *text;
-    qb_status status = qb_geometry_report(fdk->real, &fdk->grid, &text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_geometry_report(fdk->real, &fdk->grid, &text));
     cJSON *report = cJSON_Parse(text);
     cJSON_free(text);
     if (!report) return qb__fail(QB_NO_MEMORY, "no memory for the plan");

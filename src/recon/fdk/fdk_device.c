@@ -98,9 +98,8 @@ static qb_status backproject_side(const qb__fdk_gpu *gpu, const qb__fdk_piece *p
     if (side->z0 == side->z1) return QB_OK;
     if (side->window.r0 == side->window.r1)
         return p->first ? qb__memory_fill(gpu->compute, slab, at * slice, 0, (side->z1 - side->z0) * slice) : QB_OK;
-    qb_status status = variant->pack(gpu->plan, gpu->compute, block, side->offset, side->view_stride, gpu->fdk->width,
-                                     p->view0, p->view1, side->window, gpu->packed);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(variant->pack(gpu->plan, gpu->compute, block, side->offset, side->view_stride, gpu->fdk->width,
+                                p->view0, p->view1, side->window, gpu->packed));
     return variant->run(gpu->plan, gpu->compute, gpu->packed, p->view0, p->view1, side->window, side->z0, side->z1,
                         slab, at * slice, !p->first);
 }

@@ -51,8 +51,7 @@ static void drop(tables *t) { QB__FREE(t->views, t->pixel, t->share); }
  * the factor 1/2 of a full turn. */
 static qb_status split_shares(const qb__fdk *fdk, size_t pixels, tables *t) {
     const qb_geometry *g = fdk->geometry;
-    qb_status status = qb__alloc(shares_of(fdk), sizeof *t->share, &t->share);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(shares_of(fdk), sizeof *t->share, &t->share));
     for (size_t i = 0; i < pixels; i++) t->pixel[i] *= 2;
     for (size_t v = 0; v < g->views; v++)
         for (size_t c = 0; c < g->columns; c++)
@@ -172,8 +171,7 @@ qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *coun
     const qb__fdk *fdk = gpu->fdk;
     qb__device_filter_counts found;
     qb__device_filter *reads_raw = gpu->made.rows ? gpu->made.prepare : gpu->made.filter;
-    qb_status status = qb__device_filter_found(reads_raw, gpu->made.queue, &found);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__device_filter_found(reads_raw, gpu->made.queue, &found));
     counts->clamped += found.clamped;
     counts->not_finite += found.not_finite;
     counts->dead += found.dead;

@@ -99,8 +99,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     qb__fdk *fdk = plan;
     qb__fdk_gpu *gpu;
     if (fdk->region.asked) return qb__fail(QB_UNSUPPORTED, "--region is computed on the CPU");
-    qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *gpu, &gpu));
     gpu->fdk = gpu->reading = fdk;
     gpu->problem = fdk->problem;
     gpu->ranks = qb__comm_count(qb__comm_of(env)) > 1;
@@ -111,7 +110,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     gpu->pick = qb__device_pick_of(task->devices);
     offer->timed = true;
     const char *several = qb__device_pick_several(&gpu->pick);
-    status = qb__device_pick_admit(&gpu->pick, fdk->options->kernel, several, env);
+    qb_status status = qb__device_pick_admit(&gpu->pick, fdk->options->kernel, several, env);
     offer->named = status == QB_OK && fdk->options->kernel;
     if (status == QB_OK) status = bound_rows(gpu, fdk->prep);
     qb__question question = qb__fdk_question(fdk);

@@ -53,12 +53,11 @@ static qb_status open_prepare(qb__fdk_gpu *gpu) {
     const size_t views = gpu->fdk->info->views;
     qb__device_prep prep;
     float *ones;
-    qb_status status = qb__alloc(views, sizeof *ones, &ones);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *ones, &ones));
     for (size_t v = 0; v < views; v++) ones[v] = 1;
     qb__fdk_gpu_prep(gpu, &prep);
     prep.weights = ones;
-    status = qb__device_filter_create(gpu->pick.device, &none, &prep, QB__FILTER_AUTO, &gpu->made.prepare);
+    qb_status status = qb__device_filter_create(gpu->pick.device, &none, &prep, QB__FILTER_AUTO, &gpu->made.prepare);
     qb__free(ones);
     return status;
 }

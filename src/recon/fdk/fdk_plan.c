@@ -211,8 +211,7 @@ static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
     qb__choice choice;
     if (question.id && qb__kernel_of_device(question.id)) question.id = NULL;
     qb__report_why(&question, plan);
-    qb_status status = qb__choose(&question, &choice);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__choose(&question, &choice));
     fdk->variant = (const qb__bp_cone_variant *)choice.variant;
     return qb__filter_create(fdk->options->filter, fdk->options->pad, fdk->width, fdk->weights.pitch, &fdk->filter);
 }

@@ -51,9 +51,8 @@ qb_status qb__fdk_range(void *plan, const qb__running *run, double *low, double 
     const qb__fdk *fdk = plan;
     const size_t count = fdk->grid.n[0] * fdk->grid.n[1];
     float *image;
-    qb_status status = qb__alloc(count, sizeof *image, &image);
-    if (status != QB_OK) return status;
-    status = make_slice(fdk, run, image);
+    QB__OR_RETURN(qb__alloc(count, sizeof *image, &image));
+    qb_status status = make_slice(fdk, run, image);
     if (status == QB_OK) find(image, count, low, high);
     if (status == QB_OK)
         qb__info(run->env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", *low, *high,

@@ -46,8 +46,7 @@ static qb_status project(void *self, const void *x, size_t view0, size_t count, 
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
         const size_t end = qb__smaller(view + block_views(it, &it->cut), view1);
         memset(cpu->block, 0, block_floats(it, &it->cut) * sizeof *cpu->block);
-        qb_status status = qb__project_add(it->projector, x, 0, it->grid.n[2], view, end, cpu->block, &cpu->quiet);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__project_add(it->projector, x, 0, it->grid.n[2], view, end, cpu->block, &cpu->quiet));
         qb__project_finish(it->projector, view, end, cpu->block, y + (view - view0) * image);
     }
     return QB_OK;
@@ -139,8 +138,7 @@ static qb_status back(void *self, const void *projections, size_t view0, size_t 
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
         const size_t end = qb__smaller(view + block_views(it, &it->cut), view1);
         qb__project_spread(it->projector, view, end, y + (view - view0) * image, cpu->block);
-        qb_status status = qb__project_back(it->projector, cpu->block, view, end, 0, bricks, x, &cpu->quiet);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__project_back(it->projector, cpu->block, view, end, 0, bricks, x, &cpu->quiet));
     }
     return QB_OK;
 }
@@ -237,8 +235,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     (void)env;
     const qb__iterative *it = plan;
     on_cpu *cpu;
-    qb_status status = qb__alloc(1, sizeof *cpu, &cpu);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *cpu, &cpu));
     *cpu = (on_cpu){.run.it = it, .threads = task->threads};
     cpu->run.exchange.project = project;
     cpu->run.exchange.back = back;

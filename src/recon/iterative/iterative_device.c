@@ -197,8 +197,7 @@ static qb_status back(void *self, const void *y, size_t first, size_t count, boo
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     const qb__iterative *it = plan;
     on_device *d;
-    qb_status status = qb__alloc(1, sizeof *d, &d);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *d, &d));
     offer->named = it->options->kernel;
     /* kernels to compile: layout, forward, scale, adjoint, vectors */
     offer->start = qb__device_pick_start(&d->pick, 5);
@@ -210,8 +209,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     d->run.exchange.project = project;
     d->run.exchange.back = back;
     offer->state = d;
-    status = qb__project_pick(task->devices, &d->problem, it->options->kernel, env, &d->pick);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__project_pick(task->devices, &d->problem, it->options->kernel, env, &d->pick));
     offer->named = it->options->kernel;
     const size_t cap = qb__device_pick_cap(&d->pick, env);
     offer->space = qb__iterative_space(&d->run, (qb__room){.device = cap});

@@ -40,8 +40,7 @@ qb_status qb__iterative_fill_masked(qb__iterative_run *r, size_t views, float *l
     marking m = {.lines = lines, .view = it->info->rows * it->info->columns};
     r->lost = 0;
     if (!views) return QB_OK;
-    const qb_status status = qb__alloc(views, sizeof *m.lost, &m.lost);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *m.lost, &m.lost));
     qb__pool_for(pool, views, count_view, &m);
     for (size_t view = 0; view < views; view++) r->lost += m.lost[view];
     if (r->lost) qb__pool_for(pool, views, mark_view, &m);

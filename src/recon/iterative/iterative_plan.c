@@ -79,8 +79,7 @@ static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given, co
     if (!given) return make_parallel(it, env);
     it->geometry = given;
     it->center = 0; /* no axis to find */
-    const qb_status status = qb__geometry_check(given);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__geometry_check(given));
     qb__warn_geometry(given, env);
     if (given->views == info->views && given->rows == info->rows && given->columns == info->columns) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu",
@@ -91,8 +90,7 @@ qb_status qb__iterative_begin(void *plan, const qb_env *env, cJSON *report, bool
     qb__iterative *it = plan;
     if (!isnan(it->center)) return QB_OK;
     const qb_center_options options = {.method = it->options->center};
-    qb_status status = qb__center_seek(it->scan, it->prep, &options, env, report, &it->found);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__center_seek(it->scan, it->prep, &options, env, report, &it->found));
     *anew = it->looked = true;
     return QB_OK;
 }

@@ -53,8 +53,7 @@ out:
 
 qb_status qb__iterative_total(qb__iterative_run *r, double *sum) {
     if (!r->numbers) return QB_OK;
-    const qb_status status = qb__comm_gather(qb__iterative_others(r), QB_OK, sum, sizeof *sum, r->numbers);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__comm_gather(qb__iterative_others(r), QB_OK, sum, sizeof *sum, r->numbers));
     *sum = 0;
     for (int i = 0; i < qb__comm_count(qb__iterative_others(r)); i++) *sum += r->numbers[i];
     return QB_OK;
@@ -100,8 +99,7 @@ qb_status qb__iterative_link_begin(const qb__iterative *it, qb__comm *comm, qb__
                                                                                  : qb__iterative_unknowns(it));
     int wanted = 2 * qb__iterative_passes(it) * numbers * sizeof(float) >= worth || getenv("QB_LIBNCCL") != NULL;
     if (qb__comm_count(comm) < 2) return QB_OK;
-    const qb_status status = qb__comm_bcast(comm, QB_OK, 0, &wanted, sizeof wanted);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__comm_bcast(comm, QB_OK, 0, &wanted, sizeof wanted));
     link->begun = true;
     if (wanted) return qb__nccl_begin(comm, device, &link->nccl, link->carrier);
     snprintf(link->carrier, sizeof link->carrier, "NCCL takes longer to begin than so few bytes to pass");

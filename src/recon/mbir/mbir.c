@@ -68,8 +68,7 @@ qb_status qb_mbir_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep
                        const qb_mbir_options *options, const qb_output_options *output, const char *command,
                        const qb_env *env, qb_job **job) {
     qb_mbir_options view;
-    const qb_status status = qb__params_view(qb_mbir_params, options, &view);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__params_view(qb_mbir_params, options, &view));
     const bool any = is_any(scan ? qb__scan_views_of(scan, geometry) : NULL, &view);
     return qb__reconstruction_plan_along(any ? &qb__mbir_cone_method : &method, scan, geometry, prep, options, output,
                                          command, env, job);

@@ -221,8 +221,7 @@ static qb_status begin(qb__checkpoint *c) {
     bool anew;
     if (c->lock >= 0) return QB_OK;
     if (mkdir(c->folder, 0755) != 0 && errno != EEXIST) return qb__fail_errno(errno, "creating", c->folder);
-    const qb_status status = check_folder(c->folder, false);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_folder(c->folder, false));
     if (!take(c, &anew))
         return qb__fail(QB_IO, "%s cannot be locked: another run works there, or its disk has no locks", c->folder);
     if (anew) empty(c);

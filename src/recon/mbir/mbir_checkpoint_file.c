@@ -70,9 +70,8 @@ static qb_status pass_state(const qb__checkpoint_slab *slab, bool into, qb__icd_
 
 static qb_status check_job(stream *s, const head *h, const char *job) {
     char *then;
-    qb_status status = qb__alloc(h->job + 1, 1, &then);
-    if (status != QB_OK) return status;
-    status = get(s, then, h->job);
+    QB__OR_RETURN(qb__alloc(h->job + 1, 1, &then));
+    qb_status status = get(s, then, h->job);
     if (status == QB_OK && strcmp(then, job) != 0) status = qb__job_fingerprint_mismatch(s->path, then, job);
     qb__free(then);
     return status;
@@ -104,13 +103,12 @@ static qb_status open_file(const char *path, const qb__checkpoint_slab *slab, st
     if (qb__distrust(&about)) return qb__fail(QB_BAD_INPUT, "%s cannot be resumed: %s", path, qb__distrust(&about));
     s->bytes = (uint64_t)about.st_size;
     if (s->bytes < sizeof *h) return damaged(path, "ends too early");
-    qb_status status = get(s, h, sizeof *h);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(get(s, h, sizeof *h));
     if (!is_head(h, s->bytes)) return damaged(path, "is no checkpoint of this version");
     if (h->bytes != s->bytes)
         return damaged(path, h->bytes > s->bytes ? "ends too early" : "is longer than it should be");
     s->hash = 0;
-    status = check_job(s, h, slab->job);
+    qb_status status = check_job(s, h, slab->job);
     if (status == QB_OK && h->turns > (uint64_t)slab->most) status = damaged(path, "holds more turns than there are");
     return status;
 }

@@ -154,8 +154,7 @@ static qb_status refine(const qb__mbir *m, const qb__mbir_coarse *c, size_t leve
     const qb__system_matrix *few = &m->coarse.level[level - 1].matrix,
                             *more = level > 1 ? &m->coarse.level[level - 2].matrix : &m->matrix;
     refining r = {.from = *image, .few = {few->nx, few->ny}, .n = {more->nx, more->ny}};
-    qb_status status = qb__alloc(c->slices * r.n[0] * r.n[1], sizeof(float), &r.to);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(c->slices * r.n[0] * r.n[1], sizeof(float), &r.to));
     qb__pool_for(c->pool, c->slices, refine_slice, &r);
     qb__free(*image);
     *image = r.to;

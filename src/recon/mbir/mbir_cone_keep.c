@@ -91,10 +91,7 @@ qb_status qb__mbir_cone_keep_open(qb__mbir_cone *cone, const qb__running *run) {
     qb__mbir *m = &cone->m;
     const qb_mbir_options *o = m->options;
     const bool alone = cone->it.ranks < 2;
-    if (!alone) {
-        const qb_status status = qb__icd_halo_create(run->ranks->in_row, m->grid.n[2], &m->halo);
-        if (status != QB_OK) return status;
-    }
+    if (!alone) QB__OR_RETURN(qb__icd_halo_create(run->ranks->in_row, m->grid.n[2], &m->halo));
     return qb__checkpoint_open(m->output, o->resume, o->checkpoint, false, alone ? NULL : m->measured.job,
                                alone ? NULL : &m->halo, run->env, &m->keep);
 }

@@ -69,8 +69,7 @@ qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
     const size_t count = qb__iterative_kept(&cone->it);
     const double begun = qb__now();
     qb_env quiet = qb__comm_single_rank(run->env);
-    qb_status status = qb__alloc(count, sizeof *cone->start, &cone->start);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(count, sizeof *cone->start, &cone->start));
     /* the threads of this rank only: the other ranks work at the same time */
     if (run->env) quiet.threads = run->env->threads;
     if (run->device && cone->it.ranks > 1) quiet.device = qb__device_info_of(run->device)->spec;
@@ -78,7 +77,7 @@ qb_status qb__mbir_cone_start(qb__mbir_cone *cone, const qb__running *run) {
     quiet.progress = NULL;
     quiet.reads = NULL;
     quiet.writes = NULL;
-    status = agree(run, run_fdk(cone, run, &quiet));
+    qb_status status = agree(run, run_fdk(cone, run, &quiet));
     cone->start_seconds = qb__now() - begun;
     if (status == QB_OK) {
         qb__pool_for(cone->it.projector->pool, qb__ceil_div(count, PIECE), clamp_piece, cone);

@@ -95,8 +95,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     const size_t slices = m->grid.n[2], lanes = QB__ICD_LANES;
     const bool apart = !(m->settings.prior.interslice > 0) && !m->settings.supervoxels;
     qb__mbir_descent *d;
-    qb_status status = qb__alloc(1, sizeof *d, &d);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *d, &d));
     *d = (qb__mbir_descent){.m = m,
                             .threads = task->threads,
                             .stack = stack_of,

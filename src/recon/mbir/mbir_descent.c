@@ -231,14 +231,13 @@ static qb_status weigh_masked(qb__mbir_descent *d) {
 
 static qb_status look_for_masked(qb__mbir_descent *d, const qb__checkpoint_slab *slab, const float *lines) {
     const qb__mbir *m = d->m;
-    qb_status status = qb__mbir_masked_find(m, slab->first, slab->slices, lines, m->terms.weights_file ? d->some : NULL,
-                                            d->run->pool, &d->masked);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__mbir_masked_find(m, slab->first, slab->slices, lines, m->terms.weights_file ? d->some : NULL,
+                                       d->run->pool, &d->masked));
     qb__mbir_masked_report(m, slab->first, slab->slices, &d->masked, d->run->env);
     if (!d->warned_far) d->warned_far = qb__mbir_far_warn(m, slab->first, slab->slices, &d->masked, d->run->env);
     const float *weights = m->terms.weights_file ? d->some : NULL;
-    status = qb__mbir_truncation_find(m, slab->slices, lines, weights, d->masked.limit, d->run->pool, &d->truncation);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(
+        qb__mbir_truncation_find(m, slab->slices, lines, weights, d->masked.limit, d->run->pool, &d->truncation));
     if (!d->warned_truncation)
         d->warned_truncation = qb__mbir_truncation_warn(m, slab->first, slab->slices, &d->truncation, d->run->env);
     return weigh_masked(d);

@@ -125,9 +125,8 @@ static qb_status unbend(qb__mbir *m) {
 
 /* Prepare weights and filter. Missing parts of the turn are no error, because they only make the start worse. */
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env) {
-    qb_status status = m->geometry.radius > 0 ? unbend(m) : qb__geometry_copy(&m->geometry, &m->flat.screen);
-    if (status != QB_OK) return status;
-    status = qb__cone_weights_create(&m->flat.screen, reach_of(m), &m->flat.weights);
+    QB__OR_RETURN(m->geometry.radius > 0 ? unbend(m) : qb__geometry_copy(&m->geometry, &m->flat.screen));
+    qb_status status = qb__cone_weights_create(&m->flat.screen, reach_of(m), &m->flat.weights);
     if (status != QB_OK) return qb__fail_in(status, "--start fbp (--start 0 does without)");
     if (m->flat.weights.missing > 1e-6)
         qb__info(env, "views cover %.4g degrees, %.4g fewer than all directions take", m->flat.weights.span * degrees,
@@ -222,8 +221,7 @@ static qb_status choose(projecting *p) {
                                    .accuracy = QB_ACCURACY_HIGH,
                                    .family = "bp_cone_matrix."};
     qb__choice choice;
-    qb_status status = qb__choose(&question, &choice);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__choose(&question, &choice));
     p->variant = (const qb__bp_cone_variant *)choice.variant;
     p->view_bytes = p->variant->view_bytes(&p->problem, only_row);
     return QB_OK;

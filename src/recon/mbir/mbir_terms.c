@@ -79,8 +79,7 @@ qb_status qb__mbir_prior_decide(qb__mbir *m) {
     if (!proximal && o->sigma_p > 0)
         return qb__fail(QB_BAD_ARGUMENT, "--sigma-p says how near to the image of --prox: give one, or --sigma-x");
     if (proximal) { /* rho(d) is d^2 / (4 sigma^2) */
-        const qb_status status = check_idle(o);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(check_idle(o));
         m->settings.prior = (qb__icd_prior){.p = 2, .q = 2, .t = 1, .sigma = o->sigma_p};
         m->settings.pull = 2;
         return QB_OK;

@@ -118,8 +118,7 @@ qb_status qb__mbir_truncation_find(const qb__mbir *m, size_t slices, const float
     looking l = {
         .m = m, .lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns, .limit = limit};
     *truncation = (qb__mbir_truncation){0};
-    const qb_status status = qb__alloc(m->info->views, sizeof *l.parts, &l.parts);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(m->info->views, sizeof *l.parts, &l.parts));
     qb__pool_for(pool, m->info->views, look_at_view, &l);
     sum_up(m, &l, truncation);
     qb__free(l.parts);

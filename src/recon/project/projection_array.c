@@ -72,8 +72,7 @@ qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid, co
     QB__NEED(geometry);
     QB__NEED(job);
     *job = NULL;
-    qb_status status = qb__tensor_look(volume, what, QB__MISSING_IMAGE, &tensor);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__tensor_look(volume, what, QB__MISSING_IMAGE, &tensor));
     qb__tensor_name(&tensor, name);
     const qb__request request = {.input = name,
                                  .more = &given,

@@ -71,8 +71,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     (void)env;
     const qb__projection *p = plan;
     on_cpu *cpu;
-    qb_status status = qb__alloc(1, sizeof *cpu, &cpu);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *cpu, &cpu));
     *cpu = (on_cpu){.p = p, .threads = task->threads, .value_bytes = qb__value_written(task->output)};
     offer->state = cpu;
     offer->timed = true;

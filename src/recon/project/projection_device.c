@@ -90,15 +90,13 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     qb__projection *p = plan;
     on_device *d;
-    qb_status status = qb__alloc(1, sizeof *d, &d);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *d, &d));
     offer->named = p->options->kernel;
     d->p = d->reading = p;
     d->value_bytes = qb__value_written(task->output);
     d->problem = qb__project_problem(&p->scan.geometry, &p->grid);
     offer->state = d;
-    status = qb__project_pick(task->devices, &d->problem, p->options->kernel, env, &d->pick);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__project_pick(task->devices, &d->problem, p->options->kernel, env, &d->pick));
     offer->named = p->options->kernel;
     offer->timed = true;
     offer->start = qb__device_pick_start(&d->pick, 4); /* kernels to compile: layout, forward, scale, adjoint */

@@ -18,8 +18,7 @@ static qb_status mean_of(const qb__projection *p, size_t z, void *raw, float *ro
     for (size_t i = 0; i < rows; i++) {
         const size_t y = (2 * i + 1) * n[1] / (2 * rows);
         const qb__region region = {z, 1, 1, y, y + 1};
-        const qb_status status = source->read((qb__source *)source, &region, raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(source->read((qb__source *)source, &region, raw));
         qb_convert_to_float(raw, source->dtype, n[0], row);
         for (size_t x = 0; x < n[0]; x++) *mean += fabs((double)row[x]) / (double)(rows * n[0]);
     }

@@ -15,8 +15,7 @@ static qb_status look(const qb__projection *p, void *raw, float *row, double *sh
     for (size_t i = 0; i < rows; i++) {
         const size_t y = (2 * i + 1) * n[1] / (2 * rows);
         const qb__region region = {z, 1, 1, y, y + 1};
-        qb_status status = source->read((qb__source *)source, &region, raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(source->read((qb__source *)source, &region, raw));
         qb_convert_to_float(raw, source->dtype, n[0], row);
         for (size_t x = 0; x < n[0]; x++) low += row[x] < -100 && row[x] > -1e5f;
     }

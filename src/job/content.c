@@ -21,6 +21,10 @@ void qb__content_add(cJSON *content, const char *name, const void *values, size_
     if (qb__hash_known()) add_values(content, name, values, bytes);
 }
 
+void qb__content_add_hash(cJSON *content, const char *name, uint64_t hash) {
+    if (qb__hash_known()) add_hash(content, name, hash);
+}
+
 void qb__content_add_images(cJSON *content, const char *name, const qb__digest *digest) {
     if (qb__digest_whole(digest)) add_hash(content, name, digest->sum);
 }

@@ -259,6 +259,30 @@ def test_slices_with_a_prior_between_them(scan, tmp_path, n, how):
             assert np.allclose(slab[what], want[what], rtol=0.1 if what == "equits" else 1e-9, atol=0)
 
 
+@pytest.mark.parametrize("n,how", few((3, "--prox p.npy --start prox --reference p.npy"), (2, "--start p.npy --slices 0:32"),
+                                      others=[(2, "--prox turned.npy --sigma-p 1e-5")]))
+def test_given_images(scan, tmp_path, n, how):
+    """Each rank loads its own slices of an image: the bits, hashes and warnings of one process. What does not fit is found from
+    all of them."""
+    words = ("--center", 19, "--equits", 3, *how.split())
+    qb("fbp", scan, "-o", "p.npy", "--center", 19, *words[words.index("--slices"):][:2] if "--slices" in words else (), cwd=tmp_path)
+    np.save(tmp_path / "turned.npy", np.load(tmp_path / "p.npy").transpose(0, 2, 1))
+    told = {}
+    for name, many in ("alone.h5", 1), ("out.h5", n):
+        told[name] = said(ranks(many, "mbir", scan, "-o", name, *words, cwd=tmp_path))
+    assert (numbers(tmp_path / "out.h5") == numbers(tmp_path / "alone.h5")).all()
+    mine, other = (provenance(tmp_path / name) for name in told)
+    assert mine["content"] == other["content"] and {"prox", "start"} & mine["content"].keys()
+    for name in told:
+        assert any("numpy.transpose(image, (0, 2, 1))" in line for line in told[name]) == ("turned.npy" in how)
+    if n == 3:
+        image = np.load(tmp_path / "p.npy")
+        image[20, 3, 4] = np.nan  # a slice of the second
+        np.save(tmp_path / "p.npy", image)
+        done = ranks(n, "mbir", scan, "-o", tmp_path / "no.h5", *words, code=3, cwd=tmp_path)
+        assert "voxel 20, 3, 4" in said(done)[0]
+
+
 def test_an_odd_number_of_groups(scan, tmp_path):
     """One process takes the last of three groups by itself, ranks all even slices and then all odd ones: another order, which
     leads to the same image."""

@@ -40,6 +40,9 @@ enum { QB__MBIR_TOWARD, QB__MBIR_START, QB__MBIR_REFERENCE, QB__MBIR_IMAGES };
 /* The images of a descent; written by mbir_images.c and mbir_reference.c. */
 typedef struct qb__mbir_images {
     qb__mbir_image image[QB__MBIR_IMAGES];
+    qb__comm *comm;                    /* ranks that share the slices of the images; NULL: this one has them all */
+    qb__run own;                       /* slices that this rank loads */
+    size_t tallest;                    /* largest number of slices that a rank loads */
     const qb__mbir_image *begins_with; /* the image of the start; NULL = none */
     bool proximal;                     /* proximal map: voxels are pulled toward an image, without a prior */
 } qb__mbir_images;
@@ -120,13 +123,16 @@ void qb__mbir_weights(const qb__mbir *m, size_t row, size_t slices, float *out);
 
 /* ---- given images ---- */
 
-/* Decide which images are needed, after the grid and the start. */
-qb_status qb__mbir_images_decide(qb__mbir *m, const qb_env *env);
+/* Decide which images are needed, after the grid and the start. `comm`: ranks that share their slices as qb__cut_rank
+ * does. */
+qb_status qb__mbir_images_decide(qb__mbir *m, qb__comm *comm, const qb_env *env);
+static inline bool qb__mbir_image_given(const qb__mbir_image *image) { return image->path || image->array; }
 size_t qb__mbir_images_bytes(const qb__mbir *m);
 qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run);
-/* Given image from slice `slice` of the volume on; NULL if there is none. */
+/* Given image from slice `slice` of the volume on, which is one of this rank; NULL if there is no image. */
 static inline const float *qb__mbir_image_at(const qb__mbir *m, const qb__mbir_image *image, size_t slice) {
-    return image && image->data.data ? (const float *)image->data.data + slice * m->grid.n[0] * m->grid.n[1] : NULL;
+    if (!image || !image->data.data) return NULL;
+    return (const float *)image->data.data + (slice - m->images.own.first) * m->grid.n[0] * m->grid.n[1];
 }
 void qb__mbir_images_release(qb__mbir *m);
 

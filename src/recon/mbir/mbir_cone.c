@@ -139,7 +139,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, cJS
     cone->it.more_lines = m->terms.weights_file ? 1 : 0;
     QB__TRY(qb__iterative_decide(&qb__solver_mbir, &inner, &cone->it, env, json, decision));
     QB__TRY(decide_detector(cone));
-    QB__TRY(qb__mbir_images_decide(m, env));
+    QB__TRY(qb__mbir_images_decide(m, qb__iterative_shares_slices(&cone->it) ? qb__comm_of(env) : NULL, env));
     cone->it.more_unknowns = (m->images.proximal ? 1 : 0) + (qb__mbir_has_reference(m) ? 1 : 0);
     decision->more += qb__mbir_images_bytes(m) + qb__iterative_unknowns(&cone->it) * sizeof(float) +
                       (m->terms.weights_file ? qb__iterative_equations(&cone->it) * sizeof(float) : 0);

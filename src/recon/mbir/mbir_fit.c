@@ -29,14 +29,23 @@ typedef struct sums {
     double shift[2][3]; /* normal equations of a shift along x and y: two coefficients and the right side */
 } sums;
 
+/* Sums of a ray: of the image, of which each rank adds its own slices, and of ones. */
+typedef struct ray {
+    double a, l;
+} ray;
+
 typedef struct looking {
     const qb__mbir *m;
     const qb__mbir_sample *sample;
-    const float *voxels;
+    const float *voxels; /* of this rank's slices */
     const reading *as;
     size_t slice; /* number of the slice, if rays stay within one slice */
     bool flat;    /* each detector row sees one slice */
-    double a, l;  /* sums of the current ray */
+    ray now;      /* the current ray */
+    ray *rays;    /* [view][row][column] of the sample */
+    ray *all;     /* the same of all ranks */
+    size_t views, columns;
+    qb_status status; /* of what ranks exchange */
 } looking;
 
 /* Add a voxel's share of the ray. */
@@ -45,17 +54,19 @@ static void tap(void *context, size_t voxel, double weight) {
     const size_t *n = l->m->grid.n, nx = n[0], ny = n[1];
     const size_t at[3] = {voxel % nx, voxel / nx % ny, l->flat ? l->slice : voxel / (nx * ny)};
     size_t place[3];
-    l->l += weight;
+    const qb__run own = l->m->images.own;
+    l->now.l += weight;
     for (int j = 0; j < 3; j++) {
         const long k = (long)(l->as->flip >> j & 1 ? n[j] - 1 - at[j] : at[j]) + l->as->shift[j];
         if (k < 0 || k >= (long)n[j]) return;
         place[l->as->from[j]] = (size_t)k;
     }
-    l->a += weight * (double)l->voxels[(place[2] * ny + place[1]) * nx + place[0]];
+    if (place[2] < own.first || place[2] >= own.end) return;
+    l->now.a += weight * (double)l->voxels[((place[2] - own.first) * ny + place[1]) * nx + place[0]];
 }
 
 /* The line integrals of the image and of ones along a ray; in the grid's units. */
-static void integrate(looking *l, size_t view, size_t row, size_t column) {
+static ray integrate(looking *l, size_t view, size_t row, size_t column) {
     const qb_geometry *g = &l->m->geometry;
     qb_grid grid = l->m->grid;
     if (l->flat) {
@@ -66,11 +77,10 @@ static void integrate(looking *l, size_t view, size_t row, size_t column) {
         grid.offset[2] = at[2];
     }
     const qb__fan fan = qb__fan_of(g, &grid, view, column);
-    l->a = l->l = 0;
+    l->now = (ray){0, 0};
     qb__joseph_reference(&fan, row, grid.n, tap, l);
     const double length = qb__fan_length(&fan, grid.voxel, (double)row);
-    l->a *= length;
-    l->l *= length;
+    return (ray){l->now.a * length, l->now.l * length};
 }
 
 /* Distance in this view between the centres of mass of scan and image, in mm at the axis: one equation for the
@@ -87,26 +97,44 @@ static void add_view(const looking *l, size_t view, const double mass[2], const 
     }
 }
 
+static size_t view_of(const looking *l, size_t i) { return (2 * i + 1) * l->m->info->views / (2 * l->views); }
+
+static size_t column_of(const looking *l, size_t i) { return (2 * i + 1) * l->m->info->columns / (2 * l->columns); }
+
+/* All ranks then have the same sums, and so draw the same conclusions. */
+static void integrate_all(looking *l) {
+    qb__comm *comm = l->m->images.comm;
+    const size_t rows = l->sample->rows, count = l->views * rows * l->columns;
+    for (size_t i = 0; i < count; i++) {
+        const size_t row = l->sample->row[i / l->columns % rows];
+        l->slice = row - l->m->first_row;
+        l->rays[i] = integrate(l, view_of(l, i / l->columns / rows), row, column_of(l, i % l->columns));
+    }
+    l->status = qb__comm_gather(comm, l->status, l->rays, count * sizeof(ray), l->all);
+    for (size_t i = 0; l->status == QB_OK && qb__comm_count(comm) > 1 && i < count; i++) {
+        l->rays[i].a = 0;
+        for (size_t rank = 0; rank < (size_t)qb__comm_count(comm); rank++) l->rays[i].a += l->all[rank * count + i].a;
+    }
+}
+
 static sums compare(looking *l, const reading *as) {
     const qb__mbir *m = l->m;
-    const size_t views = m->info->views, columns = m->info->columns;
-    const size_t some = qb__smaller(VIEWS, views), wide = qb__smaller(COLUMNS, columns);
     sums s = {0};
     l->as = as;
-    for (size_t i = 0; i < some; i++) {
-        const size_t view = (2 * i + 1) * views / (2 * some);
+    integrate_all(l);
+    for (size_t i = 0; i < l->views; i++) {
+        const size_t view = view_of(l, i);
         double mass[2] = {0}, moment[2] = {0};
         for (size_t r = 0; r < l->sample->rows; r++)
-            for (size_t c = 0; c < wide; c++) {
-                const size_t column = (2 * c + 1) * columns / (2 * wide);
-                const double y = (double)l->sample->lines[(r * views + view) * columns + column];
+            for (size_t c = 0; c < l->columns; c++) {
+                const size_t column = column_of(l, c);
+                const double y = (double)l->sample->lines[(r * m->info->views + view) * m->info->columns + column];
+                const ray along = l->rays[(i * l->sample->rows + r) * l->columns + c];
                 if (!(fabs(y) <= l->sample->limit)) continue; /* NaN: not measured */
-                l->slice = l->sample->row[r] - m->first_row;
-                integrate(l, view, l->sample->row[r], column);
-                s.yy += y * y, s.ya += y * l->a, s.aa += l->a * l->a;
-                s.yl += y * l->l, s.al += l->a * l->l, s.ll += l->l * l->l;
+                s.yy += y * y, s.ya += y * along.a, s.aa += along.a * along.a;
+                s.yl += y * along.l, s.al += along.a * along.l, s.ll += along.l * along.l;
                 mass[0] += y, moment[0] += y * (double)column;
-                mass[1] += l->a, moment[1] += l->a * (double)column;
+                mass[1] += along.a, moment[1] += along.a * (double)column;
             }
         add_view(l, view, mass, moment, &s);
     }
@@ -138,7 +166,7 @@ static void take(remedy *best, double distance, const char *text) {
 
 /* Try another scale. A wrong unit is a large factor; a factor below three may mean that the volume holds only a part of
  * the object. */
-static void try_scale(const sums *s, float least, remedy *best) {
+static void try_scale(const sums *s, double least, remedy *best) {
     const double scale = s->aa > 0 ? s->ya / s->aa : 1;
     char text[128];
     double water;
@@ -215,10 +243,15 @@ static void try_moved(looking *l, const sums *s, remedy *best) {
 
 /* ---- result ---- */
 
-static float least_of(const qb_array *array) {
+/* The least value of all ranks' slices. */
+static double least_of(looking *l, const qb_array *array) {
+    qb__comm *comm = l->m->images.comm;
     const float *x = array->data;
-    float least = INFINITY;
-    for (size_t i = 0; i < qb_array_count(array); i++) least = fminf(least, x[i]);
+    double least = INFINITY, *all = (double *)(void *)l->all;
+    for (size_t i = 0; i < qb_array_count(array); i++) least = fmin(least, (double)x[i]);
+    l->status = qb__comm_gather(comm, l->status, &least, sizeof least, all);
+    for (int rank = 0; l->status == QB_OK && comm && rank < qb__comm_count(comm); rank++)
+        least = fmin(least, all[rank]);
     return least;
 }
 
@@ -230,11 +263,14 @@ static qb_status check(looking *l, const qb__mbir_image *image, const qb_env *en
     const char *path = file ? image->path : "", *blank = file ? " " : "";
     l->voxels = image->data.data;
     const sums s = compare(l, &plain);
+    const double least = least_of(l, &image->data);
+    if (l->status != QB_OK) return l->status;
     if (!(s.yy > 0) || !(s.aa > 0) || !(distance(&s) > near)) return QB_OK;
     remedy best = {.distance = fmin(distance(&s), 1)}; /* an image of zeros has distance 1 */
-    try_scale(&s, least_of(&image->data), &best);
+    try_scale(&s, least, &best);
     if (!best.text[0]) try_turned(l, &best);
     if (!best.text[0]) try_moved(l, &s, &best);
+    if (l->status != QB_OK) return l->status;
     if (!best.text[0] && distance(&s) > far)
         qb__print(best.text, sizeof best.text,
                   "is %.3g times as far from the scan as zeros are: is it of another object?", sqrt(distance(&s)));
@@ -246,9 +282,19 @@ static qb_status check(looking *l, const qb__mbir_image *image, const qb_env *en
 }
 
 qb_status qb__mbir_fit_check(const qb__mbir *m, const qb__mbir_sample *sample, const qb_env *env) {
-    looking l = {.m = m, .sample = sample, .flat = m->variant != NULL};
-    qb_status status = QB_OK;
+    looking l = {.m = m,
+                 .sample = sample,
+                 .flat = m->variant != NULL,
+                 .views = qb__smaller(VIEWS, m->info->views),
+                 .columns = qb__smaller(COLUMNS, m->info->columns)};
+    const size_t count = l.views * sample->rows * l.columns;
+    qb_status status;
+    QB__TRY(qb__alloc(count, sizeof *l.rays, &l.rays));
+    QB__TRY(qb__alloc((size_t)qb__comm_count(m->images.comm) * count, sizeof *l.all, &l.all));
     for (int i = 0; i < QB__MBIR_IMAGES && status == QB_OK; i++)
         if (m->images.image[i].data.data) status = check(&l, &m->images.image[i], env);
+out:
+    qb__free(l.rays);
+    qb__free(l.all);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -11,8 +12,6 @@
 #include "job/content.h"
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir.h"
-
-static bool is_given(const qb__mbir_image *image) { return image->path || image->array; }
 
 /* ---- files and arrays ---- */
 
@@ -72,14 +71,24 @@ static qb_status look(qb__mbir *m, qb__mbir_image *image, const qb_env *env) {
                     image->option, image->array ? name : image->path, shape[0], shape[1], shape[2], n[2], n[1], n[0]);
 }
 
-qb_status qb__mbir_images_decide(qb__mbir *m, const qb_env *env) {
+static void share(qb__mbir *m, qb__comm *comm) {
+    const size_t slices = m->grid.n[2];
+    size_t first, count;
+    qb__cut_rank(slices, m->grain, qb__comm_count(comm), qb__comm_rank(comm), &first, &count);
+    m->images.comm = comm;
+    m->images.own = (qb__run){first, first + count};
+    qb__cut_rank(slices, m->grain, qb__comm_count(comm), 0, &first, &m->images.tallest);
+}
+
+qb_status qb__mbir_images_decide(qb__mbir *m, qb__comm *comm, const qb_env *env) {
     const qb_mbir_options *o = m->options;
     const bool begins = o->start_array || (strcmp(o->start, "fbp") != 0 && !m->terms.is_number);
     qb__mbir_image *toward = &m->images.image[QB__MBIR_TOWARD], *start = &m->images.image[QB__MBIR_START];
     qb_status status = QB_OK;
+    share(m, comm);
     if (o->prox || o->prox_array)
         *toward = (qb__mbir_image){.option = "--prox", .path = o->prox, .array = o->prox_array, .besides = ""};
-    m->images.proximal = is_given(toward);
+    m->images.proximal = qb__mbir_image_given(toward);
     if (o->reference)
         m->images.image[QB__MBIR_REFERENCE] =
             (qb__mbir_image){.option = "--reference", .path = o->reference, .besides = ""};
@@ -95,39 +104,58 @@ qb_status qb__mbir_images_decide(qb__mbir *m, const qb_env *env) {
         m->images.begins_with = start;
     }
     for (int i = 0; i < QB__MBIR_IMAGES && status == QB_OK; i++)
-        if (is_given(&m->images.image[i])) status = look(m, &m->images.image[i], env);
+        if (qb__mbir_image_given(&m->images.image[i])) status = look(m, &m->images.image[i], env);
     return status;
 }
 
 size_t qb__mbir_images_bytes(const qb__mbir *m) {
     size_t count = 0;
-    for (int i = 0; i < QB__MBIR_IMAGES; i++) count += is_given(&m->images.image[i]);
-    return count * m->grid.n[0] * m->grid.n[1] * m->grid.n[2] * sizeof(float);
+    for (int i = 0; i < QB__MBIR_IMAGES; i++) count += qb__mbir_image_given(&m->images.image[i]);
+    return count * m->grid.n[0] * m->grid.n[1] * m->images.tallest * sizeof(float);
 }
 
 /* ---- voxels ---- */
 
-static qb_status copy(const qb__mbir_image *image, qb_array *array) {
+/* A rank without slices gets one of zeros, so that it knows that there is an image. */
+static qb_status create(qb_dtype dtype, size_t slices, size_t ny, size_t nx, qb_array *array) {
+    qb_status status = qb_array_create(dtype, slices ? slices : 1, ny, nx, array);
+    if (status == QB_OK && !slices) memset(array->data, 0, ny * nx * qb_dtype_size(dtype));
+    return status;
+}
+
+static qb_status copy(const qb__mbir_image *image, qb__run own, qb_array *array) {
     qb__source *source;
     qb_status status = qb__tensor_open(image->array, image->option, QB__MISSING_IMAGE, &source);
     if (status != QB_OK) return status;
     const size_t *n = source->shape;
-    const qb__region all = {0, n[0], 1, 0, n[1]};
-    status = qb_array_create(source->dtype, n[0], n[1], n[2], array);
-    if (status == QB_OK) status = source->read(source, &all, array->data);
+    const qb__region some = {own.first, qb__run_count(own), 1, 0, n[1]};
+    status = create(source->dtype, some.count, n[1], n[2], array);
+    if (status == QB_OK && some.count) status = source->read(source, &some, array->data);
     qb__source_close(source);
+    return status == QB_OK ? qb_array_to_float(array) : status;
+}
+
+static qb_status read(const qb__mbir_image *image, const size_t n[3], qb__run own, qb_array *array) {
+    const size_t first[3] = {own.first, 0, 0}, count[3] = {qb__run_count(own), n[1], n[0]}, step[3] = {1, 1, 1};
+    qb_volume *volume;
+    qb_status status = qb_volume_open(image->path, NULL, &volume);
+    if (status != QB_OK) return status;
+    const size_t *shape = qb_volume_info(volume)->shape;
+    if (shape[0] != n[2] || shape[1] != n[1] || shape[2] != n[0])
+        status = qb__fail(QB_BAD_INPUT, "%s has changed since it was looked at", image->path);
+    if (status == QB_OK) status = create(QB_F32, count[0], n[1], n[0], array);
+    if (status == QB_OK && count[0]) status = qb_volume_read(volume, first, count, step, array->data);
+    qb_volume_close(volume);
     return status;
 }
 
 static qb_status check_voxels(const qb__mbir *m, const qb__mbir_image *image) {
-    const size_t nx = m->grid.n[0], slice = nx * m->grid.n[1], count = slice * m->grid.n[2];
+    const size_t nx = m->grid.n[0], slice = nx * m->grid.n[1];
     const float *x = image->data.data;
-    if (qb_array_count(&image->data) != count)
-        return qb__fail(QB_BAD_INPUT, "%s has changed since it was looked at", image->path);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < qb_array_count(&image->data); i++)
         if (!isfinite(x[i]))
             return qb__fail(QB_BAD_INPUT, "%s: voxel %zu, %zu, %zu (z, y, x) is %g: give numbers", image->option,
-                            i / slice, i % slice / nx, i % nx, (double)x[i]);
+                            m->images.own.first + i / slice, i % slice / nx, i % nx, (double)x[i]);
     return QB_OK;
 }
 
@@ -137,20 +165,31 @@ static void convert(double water, qb_array *array) {
     for (size_t i = 0; i < qb_array_count(array); i++) x[i] = (float)(water + water / 1000 * (double)x[i]);
 }
 
+/* The sum of the hashes of all slices, each seeded with its number, is the same however ranks share them. */
+static qb_status add_content(const qb__mbir *m, const qb__mbir_image *image, qb_status mine, qb_job *job) {
+    const size_t slice = m->grid.n[0] * m->grid.n[1];
+    const float *x = image->data.data;
+    const qb__run own = m->images.own;
+    uint64_t sum = 0;
+    for (size_t z = own.first; mine == QB_OK && z < own.end; z++)
+        sum += qb__hash(x + (z - own.first) * slice, slice * sizeof *x, z);
+    const qb_status status = qb__comm_sum(m->images.comm, mine, &sum, 1);
+    if (status == QB_OK) qb__content_add_hash(job->content, image->option + 2, sum);
+    return status;
+}
+
 qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
-    for (int i = 0; i < QB__MBIR_IMAGES; i++) {
+    qb_status status = QB_OK;
+    for (int i = 0; i < QB__MBIR_IMAGES && status == QB_OK; i++) {
         qb__mbir_image *image = &m->images.image[i];
-        if (!is_given(image)) continue;
-        qb_status status =
-            image->array ? copy(image, &image->data) : qb_array_load_values(image->path, NULL, &image->data, NULL);
-        if (status == QB_OK) status = qb_array_to_float(&image->data);
+        if (!qb__mbir_image_given(image)) continue;
+        status = image->array ? copy(image, m->images.own, &image->data)
+                              : read(image, m->grid.n, m->images.own, &image->data);
         if (status == QB_OK) status = check_voxels(m, image);
-        if (status != QB_OK) return status;
-        qb__content_add(run->job->content, image->option + 2, image->data.data,
-                        qb_array_count(&image->data) * sizeof(float));
-        if (image->in_hu) convert(m->options->hu, &image->data);
+        status = add_content(m, image, status, run->job);
+        if (status == QB_OK && image->in_hu) convert(m->options->hu, &image->data);
     }
-    return QB_OK;
+    return status;
 }
 
 void qb__mbir_images_release(qb__mbir *m) {

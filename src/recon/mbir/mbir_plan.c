@@ -204,7 +204,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     m->rows = m->grid.n[2];
     QB__TRY(qb__mbir_weights_decide(m));
     QB__TRY(decide_start(m, env, decision));
-    QB__TRY(qb__mbir_images_decide(m, env));
+    QB__TRY(qb__mbir_images_decide(m, qb__comm_of(env), env));
     if (m->images.proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));
     if (!m->terms.weights_file) /* a file has the weights of all values */

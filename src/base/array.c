@@ -72,8 +72,7 @@ qb_status qb_array_to_float(qb_array *array) {
     qb_status status = qb__array_check(array, "an array");
     if (status != QB_OK || array->dtype == QB_F32) return status;
     qb_array converted;
-    status = qb_array_create(QB_F32, array->shape[0], array->shape[1], array->shape[2], &converted);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_array_create(QB_F32, array->shape[0], array->shape[1], array->shape[2], &converted));
     qb_convert_to_float(array->data, array->dtype, qb_array_count(array), converted.data);
     qb_array_destroy(array);
     *array = converted;

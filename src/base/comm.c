@@ -149,8 +149,7 @@ qb_status qb__comm_bcast(qb__comm *comm, qb_status mine, int from, void *data, s
 }
 
 qb_status qb__comm_gather(qb__comm *comm, qb_status mine, const void *data, size_t bytes, void *all) {
-    const qb_status status = qb__agree(comm, mine);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__agree(comm, mine));
     if (!comm) memcpy(all, data, bytes);
     return !comm || comm->calls->gather(comm, data, bytes, all) ? QB_OK : lost(comm);
 }
@@ -169,8 +168,7 @@ qb_status qb__comm_sum(qb__comm *comm, qb_status mine, uint64_t *numbers, size_t
 }
 
 qb_status qb__comm_exchange(qb__comm *comm, qb_status mine, const qb__comm_part *out, const qb__comm_part *in) {
-    const qb_status status = qb__agree(comm, mine);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__agree(comm, mine));
     return qb__comm_go_on(comm, out, in);
 }
 

@@ -107,8 +107,7 @@ static qb_status set_numbers(const qb_param *row, void *options, const char *val
         const char *end;
         if (numbers.count == 8 || !parse_double(at, &end, &numbers.value[numbers.count]) || (*end && *end != ','))
             return refuse(row, value, "is not a list of numbers like 1,2.5");
-        qb_status status = in_range(row, value, numbers.value[numbers.count++]);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(in_range(row, value, numbers.value[numbers.count++]));
         if (*end == ',' && !end[1]) return refuse(row, value, "ends in a comma");
         at = *end ? end + 1 : end;
     }
@@ -425,8 +424,7 @@ static qb_status check_field(const qb_param *row, const void *options) {
         qb__print(text, sizeof text, "%g", numbers[i]);
         if (!isfinite(numbers[i])) return refuse(row, text, "is not a number");
         if (numbers[i] == 0 && !row->initial && row->type != QB_PARAM_NUMBERS) continue;
-        qb_status status = in_range(row, text, numbers[i]);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(in_range(row, text, numbers[i]));
     }
     return QB_OK;
 }

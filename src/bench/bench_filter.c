@@ -71,14 +71,13 @@ static void run_prep(void *context, size_t task, int worker) {
 }
 
 static qb_status allocate(bench *b, size_t threads) {
-    qb_status status;
-    QB__TRY(qb__alloc(ROWS * b->columns, sizeof(float), &b->fresh));
-    QB__TRY(qb__alloc(threads * ROWS * b->columns, sizeof(float), &b->rows));
-    QB__TRY(qb__alloc(threads * b->columns, sizeof(float), &b->lines));
-    QB__TRY(qb__alloc(threads, qb__filter_scratch(b->filter), &b->scratch));
-    QB__TRY(qb__alloc(ROWS * b->columns, sizeof *b->raw, &b->raw));
-    QB__TRY(qb__alloc(b->columns, sizeof(float), &b->dark));
-    QB__TRY(qb__alloc(b->columns, sizeof(float), &b->gain));
+    QB__OR_RETURN(qb__alloc(ROWS * b->columns, sizeof(float), &b->fresh));
+    QB__OR_RETURN(qb__alloc(threads * ROWS * b->columns, sizeof(float), &b->rows));
+    QB__OR_RETURN(qb__alloc(threads * b->columns, sizeof(float), &b->lines));
+    QB__OR_RETURN(qb__alloc(threads, qb__filter_scratch(b->filter), &b->scratch));
+    QB__OR_RETURN(qb__alloc(ROWS * b->columns, sizeof *b->raw, &b->raw));
+    QB__OR_RETURN(qb__alloc(b->columns, sizeof(float), &b->dark));
+    QB__OR_RETURN(qb__alloc(b->columns, sizeof(float), &b->gain));
     qb__noise(b->fresh, ROWS * b->columns, 1);
     for (size_t i = 0; i < ROWS * b->columns; i++) b->raw[i] = (unsigned short)(20000 + i * 7919 % 20000);
     for (size_t i = 0; i < b->columns; i++) {
@@ -92,8 +91,7 @@ static qb_status allocate(bench *b, size_t threads) {
                          .gain = b->gain,
                          .floor = 1e-6f};
     qb__prep_begin(&b->prep, NULL);
-out:
-    return status;
+    return QB_OK;
 }
 
 static void release(bench *b) {
@@ -142,8 +140,7 @@ static void report(const bench *b, const timing *t, double rows, int threads, cJ
 
 static qb_status thread_count(const qb_env *env, int *threads) {
     qb__pool *pool;
-    qb_status status = qb__pool_create(env ? env->threads : 0, &pool);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pool_create(env ? env->threads : 0, &pool));
     *threads = qb__pool_threads(pool);
     qb__pool_destroy(pool);
     return QB_OK;

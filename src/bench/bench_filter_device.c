@@ -34,11 +34,10 @@ static size_t row_count(const bench *b) { return b->views * b->slices; }
 
 static qb_status make_fields(bench *b) {
     size_t pixels = b->slices * b->columns;
-    qb_status status;
-    QB__TRY(qb__alloc(b->views, sizeof(float), &b->weights));
-    QB__TRY(qb__alloc(pixels, sizeof(float), &b->dark));
-    QB__TRY(qb__alloc(pixels, sizeof(float), &b->gain));
-    QB__TRY(qb__alloc(FRESH_ROWS * b->columns, sizeof *b->fresh, &b->fresh));
+    QB__OR_RETURN(qb__alloc(b->views, sizeof(float), &b->weights));
+    QB__OR_RETURN(qb__alloc(pixels, sizeof(float), &b->dark));
+    QB__OR_RETURN(qb__alloc(pixels, sizeof(float), &b->gain));
+    QB__OR_RETURN(qb__alloc(FRESH_ROWS * b->columns, sizeof *b->fresh, &b->fresh));
     for (size_t v = 0; v < b->views; v++) b->weights[v] = 1.0f + 0.1f * (float)(v % 7);
     for (size_t i = 0; i < pixels; i++) {
         b->dark[i] = (float)(100 + i % 13);
@@ -53,24 +52,20 @@ static qb_status make_fields(bench *b) {
                                 .dark = b->dark,
                                 .gain = b->gain,
                                 .floor = 1e-6f};
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status fill_device(bench *b) {
     size_t bytes = row_count(b) * b->columns * sizeof *b->fresh;
     size_t piece = FRESH_ROWS * b->columns * sizeof *b->fresh;
-    qb_status status;
-    QB__TRY(qb__queue_create(b->device, &b->queue));
-    QB__TRY(qb__event_create(b->device, &b->from));
-    QB__TRY(qb__event_create(b->device, &b->to));
-    QB__TRY(qb__memory_create(b->device, bytes, &b->raw));
-    QB__TRY(qb__memory_create(b->device, 2 * bytes, &b->rows));
+    QB__OR_RETURN(qb__queue_create(b->device, &b->queue));
+    QB__OR_RETURN(qb__event_create(b->device, &b->from));
+    QB__OR_RETURN(qb__event_create(b->device, &b->to));
+    QB__OR_RETURN(qb__memory_create(b->device, bytes, &b->raw));
+    QB__OR_RETURN(qb__memory_create(b->device, 2 * bytes, &b->rows));
     for (size_t at = 0; at < bytes; at += piece)
-        QB__TRY(qb__memory_upload(b->queue, b->raw, at, b->fresh, bytes - at < piece ? bytes - at : piece));
-    QB__TRY(qb__queue_finish(b->queue));
-out:
-    return status;
+        QB__OR_RETURN(qb__memory_upload(b->queue, b->raw, at, b->fresh, bytes - at < piece ? bytes - at : piece));
+    return qb__queue_finish(b->queue);
 }
 
 static void release(bench *b) {
@@ -99,18 +94,16 @@ static qb_status run_copy(bench *b, qb__device_filter *filter) {
 static qb_status measure(bench *b, qb_status (*run)(bench *, qb__device_filter *), qb__device_filter *filter,
                          const qb_env *env, double *median) {
     double seconds[REPEAT_MAX];
-    qb_status status;
     for (int i = -1; i < b->repeat; i++) { /* the first round warms up */
-        QB__TRY(qb__check_cancel(env));
-        QB__TRY(qb__event_record(b->from, b->queue));
-        QB__TRY(run(b, filter));
-        QB__TRY(qb__event_record(b->to, b->queue));
-        QB__TRY(qb__queue_finish(b->queue));
-        if (i >= 0) QB__TRY(qb__event_seconds(b->from, b->to, &seconds[i]));
+        QB__OR_RETURN(qb__check_cancel(env));
+        QB__OR_RETURN(qb__event_record(b->from, b->queue));
+        QB__OR_RETURN(run(b, filter));
+        QB__OR_RETURN(qb__event_record(b->to, b->queue));
+        QB__OR_RETURN(qb__queue_finish(b->queue));
+        if (i >= 0) QB__OR_RETURN(qb__event_seconds(b->from, b->to, &seconds[i]));
     }
     *median = qb__median(seconds, (size_t)b->repeat);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Compare some rows with the CPU's, which are single precision too. */

@@ -19,9 +19,8 @@ static qb_status time_write(const char *path, const qb_array *volume, double *se
                       .quantity = "attenuation"};
     qb_writer *writer;
     double from = qb__now();
-    qb_status status = qb_writer_create(path, &stack, &writer);
-    if (status != QB_OK) return status;
-    status = qb_writer_write(writer, 0, volume->shape[0], volume->data);
+    QB__OR_RETURN(qb_writer_create(path, &stack, &writer));
+    qb_status status = qb_writer_write(writer, 0, volume->shape[0], volume->data);
     if (status != QB_OK) {
         qb_writer_abort(writer);
         return status;

@@ -64,8 +64,7 @@ out:
 static qb_status sigmas(qb__mbir_bench *b) {
     const size_t count = b->geometry.views * b->grid.n[2] * b->geometry.columns;
     float *weights;
-    qb_status status = qb__alloc(count, sizeof *weights, &weights);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(count, sizeof *weights, &weights));
     for (size_t i = 0; i < count; i++) weights[i] = qb__icd_weigh(b->settings.weighting, b->lines[i]);
     const qb__mbir_sigmas s =
         qb__mbir_sigmas_of(b->lines, weights, count, (double)b->geometry.columns, b->grid.voxel[0], 0, snr_db);
@@ -89,8 +88,7 @@ static qb_status choose(qb__mbir_bench *b, const qb__question *asked, qb__choice
     qb__question question = *asked;
     if (b->set.count) {
         question.device = qb__device_info_of(b->set.device[0]);
-        qb_status status = qb__choose(&question, &b->choice);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__choose(&question, &b->choice));
         question.device = NULL;
         question.id = NULL;
     }
@@ -99,19 +97,16 @@ static qb_status choose(qb__mbir_bench *b, const qb__question *asked, qb__choice
 
 static qb_status make_arrays(qb__mbir_bench *b, size_t views, double *angles) {
     const size_t pixels = b->grid.n[0] * b->grid.n[1], slices = b->grid.n[2], columns = b->geometry.columns;
-    qb_status status;
-    QB__TRY(qb__alloc(views, sizeof *b->theta, &b->theta));
-    QB__TRY(qb__angle_weights(views, angles, b->theta, NULL));
-    QB__TRY(qb__filter_create("hann", QB_PAD_EDGE, columns, 1, &b->filter));
+    QB__OR_RETURN(qb__alloc(views, sizeof *b->theta, &b->theta));
+    QB__OR_RETURN(qb__angle_weights(views, angles, b->theta, NULL));
+    QB__OR_RETURN(qb__filter_create("hann", QB_PAD_EDGE, columns, 1, &b->filter));
     if (b->set.count) /* as qb mbir has them */
-        QB__TRY(qb__host_create(b->set.device[0], views * slices * columns * sizeof(float), (void **)&b->lines));
+        QB__OR_RETURN(qb__host_create(b->set.device[0], views * slices * columns * sizeof(float), (void **)&b->lines));
     else
-        QB__TRY(qb__alloc(views * slices * columns, sizeof(float), &b->lines));
-    QB__TRY(qb__alloc(slices * pixels, sizeof *b->golden, &b->golden));
-    QB__TRY(qb__alloc(slices, sizeof *b->apart, &b->apart));
-    QB__TRY(qb__alloc(slices, sizeof *b->reached, &b->reached));
-out:
-    return status;
+        QB__OR_RETURN(qb__alloc(views * slices * columns, sizeof(float), &b->lines));
+    QB__OR_RETURN(qb__alloc(slices * pixels, sizeof *b->golden, &b->golden));
+    QB__OR_RETURN(qb__alloc(slices, sizeof *b->apart, &b->apart));
+    return qb__alloc(slices, sizeof *b->reached, &b->reached);
 }
 
 qb_status qb__mbir_bench_make(const qb_tool_bench_options *o, const qb_env *env, double width, qb__mbir_bench *b) {
@@ -254,12 +249,9 @@ void qb__mbir_bench_add_device(const qb__mbir_bench *b, cJSON *result) {
 }
 
 qb_status qb__mbir_bench_foam(const qb_tool_bench_options *options, const qb_env *env, qb__mbir_bench *b) {
-    qb_status status;
-    QB__TRY(qb__mbir_bench_make(options, env, 256, b));
-    QB__TRY(qb__alloc(1, sizeof *b->phantom, &b->phantom));
+    QB__OR_RETURN(qb__mbir_bench_make(options, env, 256, b));
+    QB__OR_RETURN(qb__alloc(1, sizeof *b->phantom, &b->phantom));
     b->phantoms = 1;
-    QB__TRY(qb__phantom_create("foam", &b->grid, b->water, 1, b->phantom));
-    QB__TRY(qb__mbir_bench_project(b, b->grid.n[2]));
-out:
-    return status;
+    QB__OR_RETURN(qb__phantom_create("foam", &b->grid, b->water, 1, b->phantom));
+    return qb__mbir_bench_project(b, b->grid.n[2]);
 }

@@ -149,10 +149,9 @@ static qb_status timed(bench *b, const char *name, qb_status (*run)(bench *), do
 /* Run a benchmark of one process on all ranks at once; the JSON is that of this rank. */
 static qb_status at_once(bench *b, const char *name, const qb_tool_bench_options *options, const char *number,
                          qb_status (*run)(const qb_tool_bench_options *, const qb_env *, cJSON *)) {
-    qb_status status = qb__agree(b->comm, QB_OK);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__agree(b->comm, QB_OK));
     cJSON *row = cJSON_AddObjectToObject(b->result, name);
-    status = run(options, b->env, row);
+    const qb_status status = run(options, b->env, row);
     return tell_all(b, status, 1e9 * qb__bench_number(row, number));
 }
 
@@ -160,15 +159,13 @@ static qb_status at_once(bench *b, const char *name, const qb_tool_bench_options
 static qb_status measure_links(bench *b) {
     const double all = (double)b->part * b->count * TURNS, here = b->comm ? b->comm->here : 1;
     double up, down;
-    qb_status status;
-    QB__TRY(timed(b, "upload", upload, all, NULL, &up));
-    QB__TRY(timed(b, "download", download, all, NULL, &down));
-    QB__TRY(tell_all(b, QB_OK, fmin(up, down) / b->count * here / b->link.devices));
+    QB__OR_RETURN(timed(b, "upload", upload, all, NULL, &up));
+    QB__OR_RETURN(timed(b, "download", download, all, NULL, &down));
+    QB__OR_RETURN(tell_all(b, QB_OK, fmin(up, down) / b->count * here / b->link.devices));
     cJSON_AddNumberToObject(b->rates, "link_bytes_per_second", least(b));
-    QB__TRY(tell_all(b, QB_OK, b->link.devices));
+    QB__OR_RETURN(tell_all(b, QB_OK, b->link.devices));
     cJSON_AddNumberToObject(b->rates, "links_per_node", least(b));
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status measure_sums(bench *b) {
@@ -192,21 +189,19 @@ static qb_status measure_room(bench *b) {
 
 static qb_status measure(bench *b, const qb_tool_bench_options *options) {
     double found;
-    qb_status status;
     const double views = (double)b->view * b->count * TURNS, parts = (double)b->part * b->count;
-    QB__TRY(timed(b, "allgather", allgather, views, "allgather_bytes_per_second", &found));
-    QB__TRY(measure_sums(b));
-    QB__TRY(timed(b, "write", write_part, parts, "write_bytes_per_second", &found));
-    QB__TRY(timed(b, "read", read_part, parts, "read_bytes_per_second", &found));
-    if (b->link.set.count) QB__TRY(measure_links(b));
-    QB__TRY(at_once(b, "filter", options, "giga_samples_per_second", qb__bench_filter_anywhere));
+    QB__OR_RETURN(timed(b, "allgather", allgather, views, "allgather_bytes_per_second", &found));
+    QB__OR_RETURN(measure_sums(b));
+    QB__OR_RETURN(timed(b, "write", write_part, parts, "write_bytes_per_second", &found));
+    QB__OR_RETURN(timed(b, "read", read_part, parts, "read_bytes_per_second", &found));
+    if (b->link.set.count) QB__OR_RETURN(measure_links(b));
+    QB__OR_RETURN(at_once(b, "filter", options, "giga_samples_per_second", qb__bench_filter_anywhere));
     cJSON_AddNumberToObject(b->rates, "filter_values_per_second", sum(b) / b->hosts);
-    QB__TRY(at_once(b, "backproject", options, "giga_updates_per_second", qb__bench_backproject_cone));
+    QB__OR_RETURN(at_once(b, "backproject", options, "giga_updates_per_second", qb__bench_backproject_cone));
     cJSON_AddNumberToObject(b->rates, "backproject_updates_per_second", least(b));
-    QB__TRY(measure_room(b));
+    QB__OR_RETURN(measure_room(b));
     cJSON_AddNumberToObject(b->rates, "rank_memory_bytes", least(b));
-out:
-    return status;
+    return QB_OK;
 }
 
 /* ---- create and destroy ---- */
@@ -221,19 +216,17 @@ static qb_status count_hosts(bench *b) {
 static qb_status take_room(bench *b, const qb_tool_bench_options *options) {
     const qb__trial_sizes s = qb__bench_sizes(options, 0);
     const size_t count = (size_t)b->count, nz = s.nz;
-    qb_status status;
     b->slices = nz;
     if (!qb__mul(s.nx, s.ny, sizeof(float), &b->slice) || !qb__mul(b->slice, nz, 1, &b->part) ||
         !qb__mul(s.columns, s.rows, sizeof(float), &b->view))
         return qb__fail(QB_NO_MEMORY, "too many voxels or pixels");
     const size_t parts = qb__larger(b->part, count * qb__ceil_div(nz, count) * b->slice);
-    QB__TRY(qb__alloc(qb__larger(b->part, b->view), 1, &b->mine));
-    QB__TRY(qb__alloc(qb__larger(parts, count * b->view), 1, &b->all));
-    QB__TRY(qb__alloc(count, sizeof *b->out, &b->out));
-    QB__TRY(qb__alloc(count, sizeof *b->in, &b->in));
+    QB__OR_RETURN(qb__alloc(qb__larger(b->part, b->view), 1, &b->mine));
+    QB__OR_RETURN(qb__alloc(qb__larger(parts, count * b->view), 1, &b->all));
+    QB__OR_RETURN(qb__alloc(count, sizeof *b->out, &b->out));
+    QB__OR_RETURN(qb__alloc(count, sizeof *b->in, &b->in));
     memset(b->mine, 0, qb__larger(b->part, b->view));
-out:
-    return status;
+    return QB_OK;
 }
 
 static void describe(const bench *b, const qb_env *env) {

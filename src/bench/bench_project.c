@@ -50,13 +50,12 @@ static qb_status run_trial(qb__trial *trial, const qb_tool_bench_options *option
     qb__trial_result found;
     qb__choice choice;
     double both = 0;
-    qb_status status;
-    QB__TRY(qb__bench_choose(trial, options, options->kernel, &choice));
+    QB__OR_RETURN(qb__bench_choose(trial, options, options->kernel, &choice));
     cJSON_AddStringToObject(result, "kernel", choice.variant->id);
     cJSON_AddItemToObject(result, "parameters", qb__parameters_json(choice.variant, choice.values));
     for (qb__trial_part part = QB__TRIAL_FORWARD; part <= QB__TRIAL_ADJOINT; part++) {
         qb__joseph_trial_part(trial, part);
-        QB__TRY(qb__trial_run(trial, choice.variant, choice.values, 1, repeats(options), &found));
+        QB__OR_RETURN(qb__trial_run(trial, choice.variant, choice.values, 1, repeats(options), &found));
         add_part(result, names[part], sizes, found.seconds, found.rel_l2);
         both += found.seconds;
     }
@@ -64,8 +63,7 @@ static qb_status run_trial(qb__trial *trial, const qb_tool_bench_options *option
     cJSON_AddNumberToObject(result, "predicted_seconds", 2 * choice.predicted);
     cJSON_AddNumberToObject(result, "share_of_prediction", 2 * choice.predicted / both);
     cJSON_AddStringToObject(result, "device", qb__device_info_of(device)->name);
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status on_device(const qb_tool_bench_options *options, qb__device *device, const qb_env *env, cJSON *result) {

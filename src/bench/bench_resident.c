@@ -57,27 +57,23 @@ static void make_fresh(bench *b) {
 
 static qb_status make_host(bench *b) {
     size_t views = b->problem.views;
-    qb_status status;
-    QB__TRY(qb__half_turn(&b->problem, &b->coefficients));
-    QB__TRY(qb__alloc(b->slices + QB__BP_PARALLEL_MOST_LANES, sizeof(float), &b->largest));
-    QB__TRY(qb__alloc(views, sizeof(float), &b->weights));
-    QB__TRY(qb__alloc(FRESH_VIEWS * b->slices * columns_of(b), sizeof *b->fresh, &b->fresh));
+    QB__OR_RETURN(qb__half_turn(&b->problem, &b->coefficients));
+    QB__OR_RETURN(qb__alloc(b->slices + QB__BP_PARALLEL_MOST_LANES, sizeof(float), &b->largest));
+    QB__OR_RETURN(qb__alloc(views, sizeof(float), &b->weights));
+    QB__OR_RETURN(qb__alloc(FRESH_VIEWS * b->slices * columns_of(b), sizeof *b->fresh, &b->fresh));
     for (size_t v = 0; v < views; v++) b->weights[v] = (float)(M_PI / (double)views);
     for (size_t s = 0; s < b->slices + QB__BP_PARALLEL_MOST_LANES; s++)
         b->largest[s] = 89.0f * 2 * b->weights[0]; /* upper limit as in qb fbp */
     b->problem.largest = b->largest;
     make_fresh(b);
-    status = qb__filter_create("ramp", QB_PAD_ZERO, columns_of(b), 1, &b->cpu_filter);
-out:
-    return status;
+    return qb__filter_create("ramp", QB_PAD_ZERO, columns_of(b), 1, &b->cpu_filter);
 }
 
 static qb_status fill_raw(bench *b) {
     size_t view = b->slices * columns_of(b) * sizeof *b->fresh;
     for (size_t v = 0; v < b->problem.views; v += FRESH_VIEWS) {
         size_t n = b->problem.views - v < FRESH_VIEWS ? b->problem.views - v : FRESH_VIEWS;
-        qb_status status = qb__memory_upload(b->queue, b->raw, v * view, b->fresh, n * view);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__memory_upload(b->queue, b->raw, v * view, b->fresh, n * view));
     }
     return qb__queue_finish(b->queue);
 }
@@ -93,7 +89,6 @@ static qb_status make_device(bench *b) {
                             .weights = b->weights,
                             .rows = b->slices,
                             .floor = 1e-6f};
-    qb_status status;
     qb__filter_describe(b->cpu_filter, &spectrum);
     size_t block = BLOCK_BYTES / (b->most * row) + 1;
     *pass = (qb__device_pass){.variant = variant,
@@ -102,21 +97,19 @@ static qb_status make_device(bench *b) {
                               .number_bytes = sizeof *b->fresh,
                               .rows.slice_stride = columns_of(b),
                               .largest = b->largest};
-    QB__TRY(qb__queue_create(b->device, &b->queue));
-    QB__TRY(qb__event_create(b->device, &b->from));
-    QB__TRY(qb__event_create(b->device, &b->to));
-    QB__TRY(variant->plan(b->device, &b->problem, b->most, b->choice.values, &pass->plan));
-    QB__TRY(qb__device_filter_create(b->device, &spectrum, &prep, QB__FILTER_AUTO, &pass->filter));
-    QB__TRY(qb__memory_create(b->device, views * b->slices * row / 2, &b->raw));
-    QB__TRY(qb__memory_create(b->device, pass->block * b->most * row, &pass->rows.memory));
-    QB__TRY(qb__memory_create(
+    QB__OR_RETURN(qb__queue_create(b->device, &b->queue));
+    QB__OR_RETURN(qb__event_create(b->device, &b->from));
+    QB__OR_RETURN(qb__event_create(b->device, &b->to));
+    QB__OR_RETURN(variant->plan(b->device, &b->problem, b->most, b->choice.values, &pass->plan));
+    QB__OR_RETURN(qb__device_filter_create(b->device, &spectrum, &prep, QB__FILTER_AUTO, &pass->filter));
+    QB__OR_RETURN(qb__memory_create(b->device, views * b->slices * row / 2, &b->raw));
+    QB__OR_RETURN(qb__memory_create(b->device, pass->block * b->most * row, &pass->rows.memory));
+    QB__OR_RETURN(qb__memory_create(
         b->device, variant->packed_bytes(&b->problem, qb__variant_padded(&variant->head, b->most), b->choice.values),
         &pass->packed));
-    QB__TRY(qb__memory_create(b->device, b->problem.nx * b->problem.ny * b->slices * sizeof(float), &b->out));
-    QB__TRY(qb__memory_fill(b->queue, b->out, 0, 0xff, qb__memory_bytes(b->out)));
-    status = fill_raw(b);
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_create(b->device, b->problem.nx * b->problem.ny * b->slices * sizeof(float), &b->out));
+    QB__OR_RETURN(qb__memory_fill(b->queue, b->out, 0, 0xff, qb__memory_bytes(b->out)));
+    return fill_raw(b);
 }
 
 /* Enqueue slices first .. first + n - 1. */
@@ -131,15 +124,12 @@ static qb_status run_pass(bench *b, unsigned first, unsigned n) {
 }
 
 static qb_status run_all(bench *b, double *seconds) {
-    qb_status status;
-    QB__TRY(qb__event_record(b->from, b->queue));
+    QB__OR_RETURN(qb__event_record(b->from, b->queue));
     for (unsigned first = 0; first < b->slices; first += b->most)
-        QB__TRY(run_pass(b, first, b->slices - first < b->most ? b->slices - first : b->most));
-    QB__TRY(qb__event_record(b->to, b->queue));
-    QB__TRY(qb__queue_finish(b->queue));
-    QB__TRY(qb__event_seconds(b->from, b->to, seconds));
-out:
-    return status;
+        QB__OR_RETURN(run_pass(b, first, b->slices - first < b->most ? b->slices - first : b->most));
+    QB__OR_RETURN(qb__event_record(b->to, b->queue));
+    QB__OR_RETURN(qb__queue_finish(b->queue));
+    return qb__event_seconds(b->from, b->to, seconds);
 }
 
 /* Rows of one slice, prepared and filtered on the CPU. */
@@ -188,30 +178,26 @@ static void report(const bench *b, const figures *bounded, cJSON *result) {
 static qb_status time_it(const qb_tool_bench_options *options, bench *b, const qb_env *env, figures *found) {
     double seconds[REPEAT_MAX];
     int repeat = options->repeat < REPEAT_MAX ? options->repeat : REPEAT_MAX;
-    qb_status status;
-    QB__TRY(run_all(b, &seconds[0])); /* compiles, touches memory */
-    QB__TRY(qb__parallel_error(b->queue, b->out, &b->problem, b->choice.variant->interp, b->slices, filter_slice, b,
-                               &found->rel_l2));
+    QB__OR_RETURN(run_all(b, &seconds[0])); /* compiles, touches memory */
+    QB__OR_RETURN(qb__parallel_error(b->queue, b->out, &b->problem, b->choice.variant->interp, b->slices, filter_slice,
+                                     b, &found->rel_l2));
     for (int i = 0; i < repeat; i++) {
-        QB__TRY(qb__check_cancel(env));
-        QB__TRY(run_all(b, &seconds[i]));
+        QB__OR_RETURN(qb__check_cancel(env));
+        QB__OR_RETURN(run_all(b, &seconds[i]));
     }
     found->seconds = qb__median(seconds, (size_t)repeat);
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status time_measuring(const qb_tool_bench_options *options, bench *b, const qb_env *env, const char *name,
                                 cJSON *result) {
     figures found;
-    qb_status status;
-    QB__TRY(qb__memory_fill(b->queue, b->out, 0, 0xff, qb__memory_bytes(b->out)));
-    QB__TRY(time_it(options, b, env, &found));
+    QB__OR_RETURN(qb__memory_fill(b->queue, b->out, 0, 0xff, qb__memory_bytes(b->out)));
+    QB__OR_RETURN(time_it(options, b, env, &found));
     cJSON *of = cJSON_AddObjectToObject(result, name);
     cJSON_AddNumberToObject(of, "seconds_median", found.seconds);
     cJSON_AddNumberToObject(of, "rel_l2", found.rel_l2);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Times filtering without an upper limit: with blocks filtered twice, and with all views' rows kept if they fit. */
@@ -236,37 +222,33 @@ out:
 
 static qb_status bench_on(const qb_tool_bench_options *options, bench *b, const qb_env *env, cJSON *result) {
     figures bounded;
-    qb_status status;
-    QB__TRY(make_host(b));
-    QB__TRY(qb__choose(&(qb__question){.operation = QB__BP_PARALLEL,
-                                       .device = qb__device_info_of(b->device),
-                                       .problem = &b->problem,
-                                       .slices = b->slices,
-                                       .interp = options->interp,
-                                       .accuracy = options->accuracy,
-                                       .id = options->kernel},
-                       &b->choice));
+    QB__OR_RETURN(make_host(b));
+    QB__OR_RETURN(qb__choose(&(qb__question){.operation = QB__BP_PARALLEL,
+                                             .device = qb__device_info_of(b->device),
+                                             .problem = &b->problem,
+                                             .slices = b->slices,
+                                             .interp = options->interp,
+                                             .accuracy = options->accuracy,
+                                             .id = options->kernel},
+                             &b->choice));
     unsigned most = b->choice.variant->most;
     b->most = most && most < b->slices ? most : b->slices;
-    QB__TRY(make_device(b));
-    QB__TRY(time_it(options, b, env, &bounded));
+    QB__OR_RETURN(make_device(b));
+    QB__OR_RETURN(time_it(options, b, env, &bounded));
     report(b, &bounded, result);
-    QB__TRY(time_unbounded(options, b, env, result));
-out:
-    return status;
+    return time_unbounded(options, b, env, result);
 }
 
 qb_status qb__bench_resident(const qb_tool_bench_options *options, const qb_env *env, cJSON *result) {
     const qb__trial_sizes s = qb__bench_sizes(options, 64);
     bench b = {.slices = (unsigned)s.nz, .problem = {.views = s.views, .columns = s.columns, .nx = s.nx, .ny = s.ny}};
     qb__device_set set;
-    qb_status status = qb__device_set_open(env, &set);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__device_set_open(env, &set));
     if (set.count == 0) return qb__fail(QB_NO_DEVICE, "resident measures a device: give --device cuda or opencl");
     b.device = set.device[0];
     qb__tuning_warn(env);
     qb__compile_watch(&set, env);
-    status = bench_on(options, &b, env, result);
+    const qb_status status = bench_on(options, &b, env, result);
     qb__compile_done(&set, result);
     release(&b);
     qb__device_set_close(&set);

@@ -224,13 +224,12 @@ static qb_status measure(bench *b, const kind *k, const qb_env *env, cJSON *resu
 }
 
 static qb_status run(bench *b, const kind *k, const qb_env *env, cJSON *result) {
-    qb_status status = qb__bench_folder_create(&b->folder);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__bench_folder_create(&b->folder));
     qb__bench_file(&b->folder, k->scan, b->scan, sizeof b->scan);
     qb__bench_file(&b->folder, "flats.tif", b->flats, sizeof b->flats);
     qb__bench_file(&b->folder, "darks.tif", b->darks, sizeof b->darks);
     qb__bench_file(&b->folder, k->volume, b->volume, sizeof b->volume);
-    status = measure(b, k, env, result);
+    const qb_status status = measure(b, k, env, result);
     qb__bench_folder_remove(&b->folder);
     return status;
 }

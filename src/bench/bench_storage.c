@@ -102,8 +102,7 @@ static qb_status measure_all(sweep *s, double seconds, qb__storage *storage) {
             storage->read[i] = storage->read[i - 1];
             continue;
         }
-        qb_status status = measure(s, (size_t)1 << i, &storage->write[i], &storage->read[i]);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(measure(s, (size_t)1 << i, &storage->write[i], &storage->read[i]));
     }
     return QB_OK;
 }

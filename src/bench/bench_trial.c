@@ -31,11 +31,10 @@ qb_status qb__bench_choose(const qb__trial *trial, const qb_tool_bench_options *
 qb_status qb__bench_either(const qb_tool_bench_options *options, qb__bench_on_device *on_device,
                            qb__bench_on_cpu *on_cpu, const qb_env *env, cJSON *result) {
     qb__device_set set;
-    qb_status status = qb__device_set_open(env, &set);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__device_set_open(env, &set));
     if (set.count) qb__tuning_warn(env);
     qb__compile_watch(&set, env);
-    status = set.count ? on_device(options, set.device[0], env, result) : on_cpu(options, env, result);
+    const qb_status status = set.count ? on_device(options, set.device[0], env, result) : on_cpu(options, env, result);
     qb__compile_done(&set, result);
     qb__device_set_close(&set);
     return status;

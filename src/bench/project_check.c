@@ -15,13 +15,13 @@ qb_status qb__project_circle(const qb__trial_sizes *s, qb_geometry *geometry) {
     const double wide = 1.5 * side / (double)s->columns, high = 1.5 * (double)s->nz / (double)s->rows;
     const double turn = s->parallel ? M_PI : 2 * M_PI;
     double *angles;
-    qb_status status = qb__alloc(s->views, sizeof *angles, &angles);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(s->views, sizeof *angles, &angles));
     for (size_t v = 0; v < s->views; v++) angles[v] = turn * (double)v / (double)s->views;
-    status = s->parallel ? qb_geometry_parallel(s->views, angles, s->rows, s->columns, side / (double)s->columns,
-                                                0.5 * (double)(s->columns - 1), geometry)
-                         : qb_geometry_cone(s->views, angles, s->rows, s->columns, wide, high, 2 * most, 3 * most, 0, 0,
-                                            geometry);
+    const qb_status status =
+        s->parallel
+            ? qb_geometry_parallel(s->views, angles, s->rows, s->columns, side / (double)s->columns,
+                                   0.5 * (double)(s->columns - 1), geometry)
+            : qb_geometry_cone(s->views, angles, s->rows, s->columns, wide, high, 2 * most, 3 * most, 0, 0, geometry);
     qb__free(angles);
     return status;
 }

@@ -41,8 +41,7 @@ qb_status qb__rabbitct_check_matrices(const qb__rabbitct *set, size_t size) {
     size_t seen = 0;
     for (size_t v = 0; v < set->views; v++) {
         double world[12], matrix[1][12];
-        qb_status status = qb__rabbitct_view(set, v, world, NULL);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__rabbitct_view(set, v, world, NULL));
         qb__rabbitct_matrix(world, size, matrix[0]);
         const qb__bp_cone_problem one = one_view(set, size, matrix);
         const double w = qb__bp_cone_nearest(&one);
@@ -72,9 +71,8 @@ qb_status qb__rabbitct_check_size(const qb_numbers *given, size_t *size) {
 qb_status qb__rabbitct_load_reference(const qb__rabbitct *set, size_t size, const char *path, uint16_t **reference) {
     uint16_t *values;
     *reference = NULL;
-    qb_status status = qb__alloc(size * size * size, sizeof *values, &values);
-    if (status != QB_OK) return status;
-    status = path ? qb__rabbitct_volume(path, size, values) : qb__rabbitct_reference(set, size, values);
+    QB__OR_RETURN(qb__alloc(size * size * size, sizeof *values, &values));
+    const qb_status status = path ? qb__rabbitct_volume(path, size, values) : qb__rabbitct_reference(set, size, values);
     if (status == QB_OK)
         *reference = values;
     else

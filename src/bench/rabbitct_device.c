@@ -46,20 +46,17 @@ static qb_status choose(qb__rabbitct_device *d, const qb__rabbitct_setup *setup,
 static qb_status allocate(qb__rabbitct_device *d, const int *values) {
     const qb__bp_cone_most most = {GROUP, d->problem.rows};
     const size_t n = d->problem.nx, packed = d->variant->packed_bytes(&d->problem, most, values);
-    qb_status status;
-    QB__TRY(d->variant->plan(d->device, &d->problem, most, values, &d->plan));
-    QB__TRY(qb__queue_create(d->device, &d->up));
-    QB__TRY(qb__queue_create(d->device, &d->work));
+    QB__OR_RETURN(d->variant->plan(d->device, &d->problem, most, values, &d->plan));
+    QB__OR_RETURN(qb__queue_create(d->device, &d->up));
+    QB__OR_RETURN(qb__queue_create(d->device, &d->work));
     for (int s = 0; s < SLOTS; s++) {
         void *host = NULL;
-        QB__TRY(qb__host_create(d->device, GROUP * d->bytes, &host));
+        QB__OR_RETURN(qb__host_create(d->device, GROUP * d->bytes, &host));
         d->images[s] = host;
-        QB__TRY(qb__memory_create(d->device, GROUP * d->bytes, &d->rows[s]));
+        QB__OR_RETURN(qb__memory_create(d->device, GROUP * d->bytes, &d->rows[s]));
     }
-    QB__TRY(qb__memory_create(d->device, packed, &d->packed));
-    QB__TRY(qb__memory_create(d->device, n * n * n * sizeof(float), &d->out));
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_create(d->device, packed, &d->packed));
+    return qb__memory_create(d->device, n * n * n * sizeof(float), &d->out);
 }
 
 /* Valid matrices (w = 1) while the plan is made; qb__rabbitct_device_add puts the real ones in. */
@@ -119,19 +116,18 @@ void qb__rabbitct_device_destroy(qb__rabbitct_device *d) {
  * finished when `work` is done. */
 static qb_status add_waiting(qb__rabbitct_device *d) {
     const qb__bp_cone_window window = {0, d->problem.rows};
-    qb_status status;
     if (d->waiting == 0) return QB_OK;
-    QB__TRY(qb__queue_finish(d->up));
-    QB__TRY(qb__queue_finish(d->work));
-    QB__TRY(d->variant->set_matrices(d->plan, d->work, d->waiting, (const double(*)[12])d->matrix));
-    QB__TRY(d->variant->pack(d->plan, d->work, d->rows[d->slot], 0, d->pixels, d->problem.columns, 0, d->waiting,
-                             window, d->packed));
-    QB__TRY(d->variant->run(d->plan, d->work, d->packed, 0, d->waiting, window, 0, d->problem.nz, d->out, 0, d->more));
+    QB__OR_RETURN(qb__queue_finish(d->up));
+    QB__OR_RETURN(qb__queue_finish(d->work));
+    QB__OR_RETURN(d->variant->set_matrices(d->plan, d->work, d->waiting, (const double(*)[12])d->matrix));
+    QB__OR_RETURN(d->variant->pack(d->plan, d->work, d->rows[d->slot], 0, d->pixels, d->problem.columns, 0, d->waiting,
+                                   window, d->packed));
+    QB__OR_RETURN(
+        d->variant->run(d->plan, d->work, d->packed, 0, d->waiting, window, 0, d->problem.nz, d->out, 0, d->more));
     d->more = true;
     d->slot = (d->slot + 1) % SLOTS;
     d->waiting = 0;
-out:
-    return status;
+    return QB_OK;
 }
 
 static void copy_task(void *context, size_t part, int worker) {
@@ -146,8 +142,7 @@ qb_status qb__rabbitct_device_add(qb__rabbitct_device *d, const double matrix[12
     d->from = image, d->to = d->images[d->slot] + d->waiting * d->pixels;
     qb__pool_for(d->pool, PARTS, copy_task, d);
     d->given = NULL;
-    const qb_status status = qb__memory_upload(d->up, d->rows[d->slot], d->waiting * d->bytes, d->to, d->bytes);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__memory_upload(d->up, d->rows[d->slot], d->waiting * d->bytes, d->to, d->bytes));
     return ++d->waiting == GROUP ? add_waiting(d) : QB_OK;
 }
 

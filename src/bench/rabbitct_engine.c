@@ -57,11 +57,10 @@ static size_t brick_extent(const qb__rabbitct_engine *e, int axis) {
 }
 
 static qb_status allocate(qb__rabbitct_engine *e, int threads) {
-    qb_status status = qb__pool_create(threads, &e->pool);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pool_create(threads, &e->pool));
     e->view_bytes = e->variant->view_bytes(&e->problem, whole(e));
     e->scratch_bytes = e->variant->scratch_bytes(&e->problem);
-    status = qb__alloc(GROUP, e->view_bytes, &e->packed);
+    qb_status status = qb__alloc(GROUP, e->view_bytes, &e->packed);
     if (status == QB_OK) status = qb__alloc((size_t)qb__pool_threads(e->pool), e->scratch_bytes, &e->scratch);
     /* Touch the pages now, not in the first timed call. */
     if (status == QB_OK) memset(e->packed, 0, GROUP * e->view_bytes);

@@ -70,8 +70,7 @@ static qb_status drivers_own(qb__device *device, size_t bytes, void **host) {
 }
 
 static qb_status lock_pages(qb__device *device, const qb__pinned *pinned, qb__cu_result *result) {
-    qb_status status = qb__cuda_enter(device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__cuda_enter(device));
     *result = qb__cuda.host_register(pinned->host, pinned->bytes, QB__CU_HOST_PORTABLE);
     qb__cuda_leave(device);
     return QB_OK;

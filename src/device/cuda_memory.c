@@ -8,8 +8,7 @@
 qb_status qb__cuda_memory_create(qb__memory *memory) {
     qb__device *device = memory->device;
     size_t available = 0;
-    qb_status status = qb__cuda_enter(device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__cuda_enter(device));
     qb__cu_result result = qb__cuda.memory_alloc(&memory->native, memory->bytes);
     if (result == QB__CU_OUT_OF_MEMORY) {
         size_t total;
@@ -52,8 +51,7 @@ qb_status qb__cuda_memory_check(const qb__memory *memory) {
     const qb__device *device = memory->device;
     int type = QB__CU_MEMORY_DEVICE, ordinal = device->number;
     if (!qb__cuda.pointer_attribute) return QB_OK;
-    qb_status status = qb__cuda_enter(memory->device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__cuda_enter(memory->device));
     qb__cu_result result = qb__cuda.pointer_attribute(&type, MEMORY_TYPE, memory->native);
     if (!result) result = qb__cuda.pointer_attribute(&ordinal, DEVICE_ORDINAL, memory->native);
     qb__cuda_leave(memory->device);
@@ -112,9 +110,8 @@ static qb_status object_create(qb__texture *texture) {
 }
 
 qb_status qb__cuda_texture_create(qb__texture *texture) {
-    qb_status status = array_create(texture);
-    if (status != QB_OK) return status;
-    status = object_create(texture);
+    QB__OR_RETURN(array_create(texture));
+    const qb_status status = object_create(texture);
     if (status != QB_OK) qb__cuda_texture_destroy(texture);
     return status;
 }

@@ -38,8 +38,7 @@ void qb__cuda_unload(qb__program *program) {
 
 qb_status qb__cuda_kernel_get(qb__kernel *kernel) {
     qb__program *program = kernel->program;
-    qb_status status = qb__cuda_enter(program->device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__cuda_enter(program->device));
     qb__cu_result result = qb__cuda.function_get(&kernel->native, program->native, kernel->name);
     qb__cuda_leave(program->device);
     if (result == 500) { return qb__fail(QB_NOT_FOUND, "%s has no kernel %s", program->name, kernel->name); }
@@ -79,8 +78,7 @@ qb_status qb__cuda_kernel_launch(qb__kernel *kernel, qb__queue *queue, const siz
         }
     }
     qb__device *device = queue->device;
-    qb_status status = qb__cuda_enter(device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__cuda_enter(device));
     pthread_mutex_lock(&kernel->lock);
     qb__cu_result result = opt_in(kernel, dynamic);
     pthread_mutex_unlock(&kernel->lock);

@@ -122,8 +122,7 @@ size_t qb__cufft_bytes(const qb__cufft *cufft) { return cufft->bytes; }
 qb_status qb__cufft_forward(qb__cufft *cufft, qb__queue *queue, qb__memory *memory) {
     qb__device *device = cufft->device;
     void *data = (void *)(uintptr_t)qb__memory_native(memory);
-    qb_status status = qb__cuda_enter(device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__cuda_enter(device));
     int result = cufft_api.set_stream(cufft->plan, (void *)(uintptr_t)qb__queue_native(queue));
     if (result == 0) result = cufft_api.exec(cufft->plan, data, data, FORWARD);
     qb__cuda_leave(device);

@@ -46,8 +46,7 @@ static qb_status check_sharing(const qb__device *device) {
 
 qb_status qb__memory_borrow(qb__device *device, uint64_t native, size_t bytes, qb__memory **memory) {
     *memory = NULL;
-    qb_status status = check_sharing(device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_sharing(device));
     MAKE(memory, device);
     **memory = (qb__memory){.device = device, .bytes = bytes, .native = native, .borrowed = true};
     return keep(device->backend->memory_check(*memory), memory);
@@ -55,8 +54,7 @@ qb_status qb__memory_borrow(qb__device *device, uint64_t native, size_t bytes, q
 
 qb_status qb__queue_borrow(qb__device *device, void *native, qb__queue **queue) {
     *queue = NULL;
-    qb_status status = check_sharing(device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_sharing(device));
     MAKE(queue, device);
     **queue = (qb__queue){.device = device, .native = native, .borrowed = true};
     return QB_OK;
@@ -124,8 +122,7 @@ uint64_t qb__queue_native(const qb__queue *queue) { return (uint64_t)(uintptr_t)
 
 /* True if [offset, offset + bytes) lies in the memory; a transfer must never run past its end. */
 static qb_status check_range(const qb__queue *queue, const qb__memory *memory, size_t offset, size_t bytes) {
-    qb_status status = qb__device_check(queue->device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__device_check(queue->device));
     if (offset <= memory->bytes && bytes <= memory->bytes - offset) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "%zu bytes at %zu do not fit device memory of %zu", bytes, offset, memory->bytes);
 }
@@ -258,8 +255,7 @@ static qb_status check_shape(const qb__device_info *info, const qb__texture_shap
 
 qb_status qb__texture_create(qb__device *device, const qb__texture_shape *shape, qb__texture **texture) {
     *texture = NULL;
-    qb_status status = check_shape(&device->info, shape);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_shape(&device->info, shape));
     MAKE(texture, device);
     (*texture)->shape = *shape;
     return keep(device->backend->texture_create(*texture), texture);
@@ -272,7 +268,6 @@ void qb__texture_destroy(qb__texture *texture) {
 }
 
 qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from, size_t offset) {
-    qb_status status = check_range(queue, from, offset, texel_bytes(&texture->shape));
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_range(queue, from, offset, texel_bytes(&texture->shape)));
     return queue->device->backend->texture_load(queue, texture, from, offset);
 }

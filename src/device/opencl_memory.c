@@ -52,8 +52,7 @@ void qb__opencl_memory_destroy(qb__memory *memory) {
 qb_status qb__opencl_host_create(qb__device *device, size_t bytes, void **host) {
     qb__pinned *pinned;
     qb__cl_result result;
-    qb_status status = qb__alloc(1, sizeof *pinned, &pinned);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *pinned, &pinned));
     pinned->buffer = qb__opencl.buffer_create(device->open.context, QB__CL_MEMORY_READ_WRITE | QB__CL_MEMORY_HOST,
                                               bytes, NULL, &result);
     if (pinned->buffer) {

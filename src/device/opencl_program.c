@@ -12,8 +12,7 @@ static qb_status options_of(const qb__device *device, const char *const *macros,
     static const char standard[] = "-cl-std=CL1.2 -w";
     size_t size = sizeof standard;
     for (size_t i = 0; macros && macros[i]; i++) size += strlen(macros[i]) + 32;
-    qb_status status = qb__alloc(size, 1, options);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(size, 1, options));
     size_t used = (size_t)snprintf(*options, size, "%s", standard);
     for (size_t i = 0; macros && macros[i]; i++) {
         bool cap = !strncmp(macros[i], "QB_REGISTERS=", 13);

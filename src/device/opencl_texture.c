@@ -49,11 +49,8 @@ static size_t texels_of(const qb__texture_shape *shape) {
 
 static qb_status prepare_widening(qb__texture *texture, unsigned channels, bool half) {
     size_t bytes = texels_of(&texture->shape) * channels * (half ? 2 : 4);
-    qb_status status;
-    QB__TRY(qb__memory_create(texture->device, bytes, &texture->wide));
-    QB__TRY(qb__program_build(texture->device, "device_widen.cl", NULL, &texture->widen));
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_create(texture->device, bytes, &texture->wide));
+    return qb__program_build(texture->device, "device_widen.cl", NULL, &texture->widen);
 }
 
 /* As for buffers (opencl_memory.c): one texel is written at once, so that a lack of memory is found early. */
@@ -121,8 +118,7 @@ static qb_status widen(qb__queue *queue, qb__texture *texture, const qb__memory 
     size_t group[3] = {WIDEN_GROUP, 1, 1};
     size_t groups[3] = {(texels + WIDEN_GROUP - 1) / WIDEN_GROUP, 1, 1};
     qb__kernel *kernel;
-    qb_status status = qb__kernel_get(texture->widen, name, &kernel);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__kernel_get(texture->widen, name, &kernel));
     const qb__arg args[] = {QB__MEMORY(from), QB__VALUE(first), QB__MEMORY(texture->wide),
                             QB__VALUES(texels, channels, stored)};
     return qb__kernel_launch(kernel, queue, groups, group, args, sizeof args / sizeof *args);
@@ -133,8 +129,7 @@ qb_status qb__opencl_texture_load(qb__queue *queue, qb__texture *texture, const 
     const size_t origin[3] = {0, 0, 0};
     const size_t region[3] = {shape->width, shape->height, shape->layers ? shape->layers : 1};
     if (texture->wide) {
-        qb_status status = widen(queue, texture, from, offset);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(widen(queue, texture, from, offset));
         from = texture->wide;
         offset = 0;
     }

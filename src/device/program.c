@@ -155,15 +155,14 @@ static void destroy(qb__program *program) {
 
 static qb_status make(qb__device *device, const char *source, const char *text, const char *const *macros,
                       const uint64_t key[2], qb__program **program) {
-    qb_status status = qb__alloc(1, sizeof **program, program);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof **program, program));
     qb__program *p = *program;
     p->device = device;
     p->references = 1;
     memcpy(p->key, key, sizeof p->key);
     snprintf(p->name, sizeof p->name, "%s", source);
     pthread_mutex_init(&p->lock, NULL);
-    status = load_or_build(p, text, macros);
+    const qb_status status = load_or_build(p, text, macros);
     if (status != QB_OK) {
         destroy(p);
         *program = NULL;
@@ -175,17 +174,15 @@ static qb_status make(qb__device *device, const char *source, const char *text, 
 static qb_status add_macros(const char *const *macros, char **own, const char ***all) {
     const char *more = getenv("QB_KERNEL_MACROS");
     size_t n = 0, count = 2;
-    qb_status status;
     while (macros && macros[n]) n++;
     for (const char *c = more; c && *c; c++) count += *c == ',';
-    QB__TRY(qb__alloc(n + count, sizeof **all, all));
+    QB__OR_RETURN(qb__alloc(n + count, sizeof **all, all));
     for (size_t i = 0; i < n; i++) (*all)[i] = macros[i];
     if (!more || !*more) return QB_OK;
     *own = qb__strdup(more);
     if (!*own) return qb__fail(QB_NO_MEMORY, "QB_KERNEL_MACROS");
     for (char *save, *word = strtok_r(*own, ",", &save); word; word = strtok_r(NULL, ",", &save)) (*all)[n++] = word;
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Compiling takes seconds and happens outside the lock; a second thread uses the program of the first. */
@@ -239,11 +236,10 @@ static qb_status make_kernel(qb__program *program, const char *name, qb__kernel 
         return qb__fail(QB_BAD_ARGUMENT, "%s: the kernel name %s is too long", program->name, name);
     }
     qb__kernel *made;
-    qb_status status = qb__alloc(1, sizeof *made, &made);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *made, &made));
     made->program = program;
     strcpy(made->name, name);
-    status = program->device->backend->kernel_get(made);
+    const qb_status status = program->device->backend->kernel_get(made);
     if (status != QB_OK) {
         qb__free(made);
         return status;
@@ -270,8 +266,7 @@ qb_status qb__kernel_get(qb__program *program, const char *name, qb__kernel **ke
 qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3], const size_t group[3],
                             const qb__arg *args, size_t count) {
     qb__device *device = queue->device;
-    qb_status status = qb__device_check(device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__device_check(device));
     size_t items = group[0] * group[1] * group[2];
     if (!items || items > device->info.group_size) {
         return qb__fail(QB_BAD_ARGUMENT, "%s: a group of %zu x %zu x %zu items; %s takes 1 to %zu", kernel->name,

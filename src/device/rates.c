@@ -25,36 +25,31 @@ typedef struct bench {
 typedef qb_status (*step)(bench *m, const void *what, uint32_t rounds);
 
 static qb_status time_once(bench *m, step run, const void *what, uint32_t rounds, double *seconds) {
-    qb_status status;
-    QB__TRY(qb__event_record(m->begin, m->queue));
-    QB__TRY(run(m, what, rounds));
-    QB__TRY(qb__event_record(m->end, m->queue));
-    QB__TRY(qb__queue_finish(m->queue));
-    QB__TRY(qb__event_seconds(m->begin, m->end, seconds));
-out:
-    return status;
+    QB__OR_RETURN(qb__event_record(m->begin, m->queue));
+    QB__OR_RETURN(run(m, what, rounds));
+    QB__OR_RETURN(qb__event_record(m->end, m->queue));
+    QB__OR_RETURN(qb__queue_finish(m->queue));
+    return qb__event_seconds(m->begin, m->end, seconds);
 }
 
 /* Units of work per second, with `work` of them per round. */
 static qb_status measure(bench *m, step run, const void *what, double work, double *rate) {
     uint32_t rounds = 1;
     double seconds = 0, best = 0;
-    qb_status status;
-    QB__TRY(time_once(m, run, what, 1, &seconds));
+    QB__OR_RETURN(time_once(m, run, what, 1, &seconds));
     for (;;) {
-        QB__TRY(time_once(m, run, what, rounds, &seconds));
+        QB__OR_RETURN(time_once(m, run, what, rounds, &seconds));
         if (seconds >= seconds_wanted || rounds >= ROUNDS_MAX) break;
         double factor = seconds > 1e-6 ? 1.2 * seconds_wanted / seconds : 1000;
         if (factor > 64) factor = 64;
         rounds = (uint32_t)((double)rounds * (factor > 2 ? factor : 2));
     }
     for (int i = 0; i < RUNS; i++) {
-        QB__TRY(time_once(m, run, what, rounds, &seconds));
+        QB__OR_RETURN(time_once(m, run, what, rounds, &seconds));
         if (seconds > 0 && work * rounds / seconds > best) best = work * rounds / seconds;
     }
     *rate = best;
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status run_copy(bench *m, const void *what, uint32_t rounds) {

@@ -32,8 +32,7 @@ static qb_status put(writer *w, const char *text, size_t count) {
     if (w->room - w->used <= count) {
         char *larger;
         size_t room = 2 * (w->room + count) + 64;
-        qb_status status = qb__alloc(room, 1, &larger);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(room, 1, &larger));
         if (w->used) memcpy(larger, w->text, w->used);
         qb__free(w->text);
         w->text = larger;
@@ -71,9 +70,8 @@ static qb_status put_file(writer *w, const qb__kernel_source *source) {
         return qb__fail(QB_INTERNAL, "%s: more than %d included files", source->name, FILES_MAX);
     }
     w->included[w->files++] = source->text;
-    qb_status status;
     size_t number = 0;
-    QB__TRY(put_line_number(w, 1, source->name));
+    QB__OR_RETURN(put_line_number(w, 1, source->name));
     for (const char *line = source->text; *line;) {
         const char *end = strchr(line, '\n');
         const char *next = end ? end + 1 : line + strlen(line);
@@ -82,16 +80,14 @@ static qb_status put_file(writer *w, const qb__kernel_source *source) {
         number++;
         if (include_name(line, next, name)) other = find_source(name);
         if (other) {
-            QB__TRY(put_file(w, other));
-            QB__TRY(put_line_number(w, number + 1, source->name));
+            QB__OR_RETURN(put_file(w, other));
+            QB__OR_RETURN(put_line_number(w, number + 1, source->name));
         } else {
-            QB__TRY(put(w, line, (size_t)(next - line)));
+            QB__OR_RETURN(put(w, line, (size_t)(next - line)));
         }
         line = next;
     }
-    QB__TRY(put(w, "\n", 1));
-out:
-    return status;
+    return put(w, "\n", 1);
 }
 
 qb_status qb__kernel_source_text(const char *name, char **text) {

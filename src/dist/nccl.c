@@ -229,8 +229,7 @@ static int pass(const qb__nccl *nccl, void *stream, const qb__nccl_part *out, co
 }
 
 qb_status qb__nccl_exchange(qb__nccl *nccl, qb__queue *queue, const qb__nccl_part *out, const qb__nccl_part *in) {
-    qb_status status = qb__device_enter(nccl->device);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__device_enter(nccl->device));
     const int result = pass(nccl, (void *)(uintptr_t)qb__queue_native(queue), out, in);
     qb__device_leave(nccl->device);
     if (result == IN_PROGRESS && qb__comm_warned(nccl->comm)) return qb__fail(QB_CANCELLED, "another rank has failed");

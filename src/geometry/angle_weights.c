@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/status.h"
 #include "geometry/parallel.h"
 #include "geometry/turn.h"
 
@@ -64,9 +65,8 @@ qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double
                                qb__angle_report *report) {
     qb__turn turn;
     double capped;
-    qb_status status = qb__turn_create(views, radians, pi, rule, &turn);
-    if (status != QB_OK) return status;
-    status = qb__turn_weigh(&turn, rule, weights, &capped);
+    QB__OR_RETURN(qb__turn_create(views, radians, pi, rule, &turn));
+    const qb_status status = qb__turn_weigh(&turn, rule, weights, &capped);
     if (report) {
         *report = (qb__angle_report){
             .even = turn.even, .repeated = views - turn.directions, .capped = capped, .open = qb__turn_is_open(&turn)};

@@ -80,11 +80,10 @@ qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t co
 }
 
 qb_status qb__geometry_copy(const qb_geometry *from, qb_geometry *to) {
-    qb_status status = qb__geometry_check(from);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__geometry_check(from));
     *to = *from;
     to->read_from = NULL;
-    status = qb__alloc(from->views, sizeof *to->view, &to->view);
+    const qb_status status = qb__alloc(from->views, sizeof *to->view, &to->view);
     if (status == QB_OK) memcpy(to->view, from->view, from->views * sizeof *to->view);
     return status;
 }

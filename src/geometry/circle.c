@@ -91,8 +91,7 @@ qb_status qb__circle_fit(const qb_geometry *geometry, qb__circle *circle) {
     }
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix matrix;
-        qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix));
         /* NaN, from a source on the axis or a point at its depth, must not count as a small error. */
         double error = view_error(circle, geometry, i, &matrix);
         if (!(error <= circle->error)) circle->error = isnan(error) ? INFINITY : error;
@@ -106,8 +105,7 @@ qb_status qb__circle_wander(const qb_geometry *geometry, qb__wander *wander) {
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix matrix;
         double p[3];
-        const qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix));
         qb__matrix_apply(&matrix, 0, 0, 0, p);
         for (int k = 0; k < 2; k++) {
             const double at = p[k] / p[2];

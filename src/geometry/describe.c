@@ -121,8 +121,7 @@ out:
 
 static qb_status describe_cone(const qb_geometry *geometry, double field, qb_geometry_info *info) {
     qb__cone_weights weights;
-    qb_status status = qb__cone_weights_create(geometry, field, &weights);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__cone_weights_create(geometry, field, &weights));
     info->weights = weights.kind;
     info->coverage = degrees(weights.span);
     info->step = degrees(weights.step);

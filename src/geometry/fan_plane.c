@@ -145,23 +145,20 @@ qb_status qb__fan_plane_create(const qb_geometry *given, size_t row0, size_t row
                                qb__fan_plane *plane) {
     qb_geometry seen = *given, *g = &seen;
     qb__circle circle;
-    qb_status status;
     *plane = (qb__fan_plane){0};
     g->apart = false;
     if (g->beam != QB_BEAM_CONE) return qb__fail(QB_UNSUPPORTED, "parallel rays are no fan");
-    QB__TRY(qb__circle_fit(g, &circle));
+    QB__OR_RETURN(qb__circle_fit(g, &circle));
     plane->z = height_of(g, (double)row0);
     plane->step = circle.pixel_v * circle.sod / circle.sdd;
     if (!given->apart) {
-        QB__TRY(check_lean(g, row0, row1));
-        QB__TRY(check_rows(g, row0, row1, radius, plane));
+        QB__OR_RETURN(check_lean(g, row0, row1));
+        QB__OR_RETURN(check_rows(g, row0, row1, radius, plane));
     }
-    QB__TRY(flatten(g, (double)(row0 + row1 - 1) / 2, &plane->flat));
+    QB__OR_RETURN(flatten(g, (double)(row0 + row1 - 1) / 2, &plane->flat));
     plane->flat.radius = g->radius;
-    QB__TRY(qb__geometry_check(&plane->flat));
-    status = check_curve(&plane->flat);
-out:
-    return status;
+    QB__OR_RETURN(qb__geometry_check(&plane->flat));
+    return check_curve(&plane->flat);
 }
 
 void qb__fan_plane_destroy(qb__fan_plane *plane) {

@@ -21,8 +21,7 @@ static qb_status begin(qb_beam beam, size_t views, const double *angles, size_t 
     *geometry = (qb_geometry){.beam = beam, .views = views, .rows = rows, .columns = columns};
     if (views == 0 || rows == 0 || columns == 0)
         return qb__fail(QB_BAD_ARGUMENT, "a geometry of %zu views, %zu rows and %zu columns", views, rows, columns);
-    qb_status status = qb__angles_check(angles, views);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__angles_check(angles, views));
     return qb__alloc(views, sizeof *geometry->view, &geometry->view);
 }
 

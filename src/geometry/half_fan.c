@@ -18,8 +18,7 @@ static qb_status turns_but_for(double most, size_t views, const double *radians,
     *full = false;
     if (covered) *covered = 360;
     if (views < 3) return QB_OK;
-    const qb_status status = qb__turn_create(views, radians, 2 * M_PI, QB_WEIGHTS_AUTO, &turn);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__turn_create(views, radians, 2 * M_PI, QB_WEIGHTS_AUTO, &turn));
     *full = true;
     for (size_t i = 0; i < turn.gaps; i++) {
         const double missing = qb__turn_missing(&turn.gap[i]);
@@ -54,8 +53,7 @@ qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t colu
     double covered;
     const qb__half_fan wide = qb__half_fan_of(columns, first, last);
     const double most = 2 * (wide.before + wide.after) >= columns ? WIDE_GAP : USUAL_GAP;
-    const qb_status status = turns_but_for(most, views, radians, &full, &covered);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(turns_but_for(most, views, radians, &full, &covered));
     if (full) *fan = wide;
     fan->off_center = wide.off_center;
     fan->covered = covered;

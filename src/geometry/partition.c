@@ -2,6 +2,7 @@
 #include "geometry/partition.h"
 
 #include "base/memory.h"
+#include "base/status.h"
 
 size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size_t *cut) {
     size_t n = 0, down = 0;
@@ -183,8 +184,7 @@ qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits) {
     search s = {.space = space};
     size_t *edge;
     int idle = 0;
-    qb_status status = qb__alloc(space->grid ? qb__cut_room(space->grid) : space->slices + 2, sizeof *edge, &edge);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(space->grid ? qb__cut_room(space->grid) : space->slices + 2, sizeof *edge, &edge));
     size_t first = space->thinner == qb__thinner_even ? even(space, space->most) : space->most;
     for (size_t t = first; t > 0; t = space->thinner(space, t)) {
         try_thickness(&s, t, edge);

@@ -221,8 +221,7 @@ qb_status qb__phantom_baggage(const double center[3], double plane, double depth
                  .attenuation = attenuation,
                  .random = qb__random_stream(seed, 0)};
     thing list[THINGS];
-    qb_status status = qb__alloc((size_t)(2 * about + 1) * SHAPES + OF_CASE, sizeof *phantom->shape, &phantom->shape);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc((size_t)(2 * about + 1) * SHAPES + OF_CASE, sizeof *phantom->shape, &phantom->shape));
     make_case(&p);
     for (int i = -about; i <= about; i++) {
         p.random = qb__random_stream(seed, (uint64_t)(1 + 2 * (i < 0 ? -i : i) + (i < 0)));

@@ -59,8 +59,7 @@ static qb_status shepp_logan(const frame *box, uint64_t seed, qb__phantom *phant
 }
 
 static qb_status single(const frame *box, double radius, double depth, qb__phantom *phantom) {
-    qb_status status = reserve(phantom, 1);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(reserve(phantom, 1));
     phantom->shape[0] = place(box, (double[3]){0}, (double[3]){radius, radius, depth}, 0, 1);
     phantom->count = 1;
     return QB_OK;
@@ -101,8 +100,7 @@ static const double inserts_table[6][3] = {
 
 static qb_status inserts(const frame *box, uint64_t seed, qb__phantom *phantom) {
     (void)seed;
-    qb_status status = reserve(phantom, 7);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(reserve(phantom, 7));
     phantom->shape[phantom->count++] =
         place(box, (double[3]){0}, (double[3]){0.8 * box->plane, 0.8 * box->plane, INFINITY}, 0, 1);
     for (size_t i = 0; i < 6; i++) {

@@ -14,8 +14,7 @@ qb_status qb__roll_turned(double radians, size_t columns, size_t rows, qb__roll 
     const double column = 0.5 * ((double)columns - 1), row = 0.5 * ((double)rows - 1);
     const double map[6] = {c, -s, column - c * column + s * row, s, c, row - s * column - c * row};
     *roll = (qb__roll){.columns = columns, .rows = rows, .turn = c};
-    qb_status status = qb__alloc(1, sizeof *roll->map, &roll->map);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *roll->map, &roll->map));
     memcpy(roll->map[0], map, sizeof map);
     roll->maps = 1;
     return QB_OK;

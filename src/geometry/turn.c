@@ -198,15 +198,13 @@ static void stand_in(const qb__turn *t, qb_angle_weights rule, const stand_in_li
 
 /* first[] holds counts, then the start of each direction's stand-ins. */
 static qb_status share_gaps(qb__turn *t, qb_angle_weights rule) {
-    qb_status status = qb__alloc(t->directions + 1, sizeof *t->first, &t->first);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(t->directions + 1, sizeof *t->first, &t->first));
     memset(t->first, 0, (t->directions + 1) * sizeof *t->first);
     if (rule == QB_WEIGHTS_CAPPED || rule == QB_WEIGHTS_EVEN || t->gaps == 0) return QB_OK;
     stand_in_list list = {.first = t->first, .count = true};
     stand_in(t, rule, &list);
     for (size_t d = 0; d < t->directions; d++) t->first[d + 1] += t->first[d];
-    status = qb__alloc(t->first[t->directions], sizeof *t->stand, &t->stand);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(t->first[t->directions], sizeof *t->stand, &t->stand));
     list = (stand_in_list){.first = t->first, .stand = t->stand};
     stand_in(t, rule, &list);
     memmove(t->first + 1, t->first, t->directions * sizeof *t->first);

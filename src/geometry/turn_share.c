@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
+#include "base/status.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -37,8 +38,7 @@ qb_status qb__turn_weigh(const qb__turn *t, qb_angle_weights rule, double *weigh
     for (size_t v = 0; v < t->views; v++)
         weights[v] = rule == QB_WEIGHTS_EVEN ? t->period / (double)t->views : view_weight(t, v);
     if (rule == QB_WEIGHTS_CAPPED && !t->even) {
-        const qb_status status = qb__alloc(t->directions, sizeof *sorted, &sorted);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(t->directions, sizeof *sorted, &sorted));
         taken = cap(t, weights, sorted);
         qb__free(sorted);
     } else if (qb__turn_is_open(t)) {

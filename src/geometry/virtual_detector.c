@@ -46,8 +46,7 @@ static double pitch_along(const qb_view *view, const double direction[3]) {
 static qb_status stand_of_view(const qb_geometry *real, const qb_view *view, stand *s, pixels *sum) {
     double n[3], p[3];
     qb__matrix matrix;
-    qb_status status = qb__matrix_of_view(QB_BEAM_CONE, view, &matrix);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__matrix_of_view(QB_BEAM_CONE, view, &matrix));
     qb__cross(view->u, view->v, n);
     double flat = hypot(n[0], n[1]);
     if (!(flat > 0.2 * qb__norm(n)))
@@ -84,8 +83,7 @@ static void make_view(const qb_view *real, const stand *s, const pixels *mean, d
 static qb_status widen(const qb_geometry *real, size_t i, const qb_view *view, double low[2], double high[2]) {
     enum { SIDE = 33 };
     qb__matrix matrix;
-    qb_status status = qb__matrix_of_view(QB_BEAM_CONE, view, &matrix);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__matrix_of_view(QB_BEAM_CONE, view, &matrix));
     for (int k = 0; k < 4 * SIDE; k++) {
         double part = (double)(k / 4) / (SIDE - 1), end = k & 1, place[3], p[3];
         double c = (k & 2 ? part : end) * ((double)real->columns - 1);

@@ -98,9 +98,8 @@ qb_status qb__write_sidecar(qb_writer *writer, const char *provenance) {
     if ((size_t)snprintf(name, sizeof name, "%s.json", writer->path) >= sizeof name)
         return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
     if (!hash_pieces(writer->fd, hash)) return qb__fail_errno(errno, "reading back", writer->path);
-    qb_status status = print_stack(writer, hash, provenance, &text);
-    if (status != QB_OK) return status;
-    status = qb__publication_file(writer->set, name, &fresh);
+    QB__OR_RETURN(print_stack(writer, hash, provenance, &text));
+    qb_status status = qb__publication_file(writer->set, name, &fresh);
     if (status == QB_OK) status = qb__write_fresh(fresh, name, text, strlen(text));
     qb__free(text);
     return status;
@@ -118,9 +117,8 @@ static qb_status load(const char *path, qb__source *source, cJSON **object) {
         if (errno == ENOENT || errno == ENAMETOOLONG) return QB_OK;
         return qb__fail_errno(errno, "opening", name);
     }
-    qb_status status = qb__read_text(name, SIDECAR_MOST, &text);
-    if (status != QB_OK) return status;
-    status = qb__json_parse(text, object);
+    QB__OR_RETURN(qb__read_text(name, SIDECAR_MOST, &text));
+    const qb_status status = qb__json_parse(text, object);
     qb__free(text);
     if (status == QB_BAD_INPUT)
         return qb__fail(

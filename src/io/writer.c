@@ -333,17 +333,15 @@ qb_status qb__writer_locate(const qb_writer *writer, qb__writer_location *place)
 }
 
 static qb_status join(qb_writer *writer, const qb__writer_location *place, const qb_stack *stack) {
-    qb_status status;
-    QB__TRY(copy_stack(writer, stack));
-    QB__TRY(qb__alloc(qb__writer_marks(writer), 1, &writer->written));
-    QB__TRY(qb__alloc(1, sizeof *place, &writer->joined));
+    QB__OR_RETURN(copy_stack(writer, stack));
+    QB__OR_RETURN(qb__alloc(qb__writer_marks(writer), 1, &writer->written));
+    QB__OR_RETURN(qb__alloc(1, sizeof *place, &writer->joined));
     *writer->joined = *place;
     writer->data_offset = place->data_offset;
     if (place->files) return writer->kind->join(writer, writer->joined);
     writer->fd = open(place->fresh, O_RDWR | O_CLOEXEC);
-    if (writer->fd < 0) status = qb__fail_errno(errno, "opening", place->fresh);
-out:
-    return status;
+    if (writer->fd < 0) return qb__fail_errno(errno, "opening", place->fresh);
+    return QB_OK;
 }
 
 qb_status qb__writer_join(const qb__writer_location *place, const char *path, const qb_stack *stack, qb_writer **out) {

@@ -50,16 +50,14 @@ static layout layout_of(size_t images, size_t nx, size_t ny, size_t letters) {
 
 qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, size_t letters, qb__contact_sheet **out) {
     qb__contact_sheet *sheet;
-    qb_status status;
     *out = NULL;
-    QB__TRY(qb__alloc(1, sizeof *sheet, &sheet));
+    QB__OR_RETURN(qb__alloc(1, sizeof *sheet, &sheet));
     sheet->at = layout_of(images, nx, ny, letters);
     *out = sheet;
-    QB__TRY(qb__alloc(sheet->at.tiles, sizeof *sheet->label, &sheet->label));
-    QB__TRY(qb__alloc(sheet->at.wide * sheet->at.high, sizeof(float), &sheet->picture));
+    QB__OR_RETURN(qb__alloc(sheet->at.tiles, sizeof *sheet->label, &sheet->label));
+    QB__OR_RETURN(qb__alloc(sheet->at.wide * sheet->at.high, sizeof(float), &sheet->picture));
     for (size_t i = 0; i < sheet->at.wide * sheet->at.high; i++) sheet->picture[i] = NAN;
-out:
-    return status;
+    return QB_OK;
 }
 
 void qb__contact_sheet_destroy(qb__contact_sheet *sheet) {
@@ -105,8 +103,7 @@ qb_status qb__contact_sheet_write(qb__contact_sheet *sheet, const char *asked, c
     const layout *at = &sheet->at;
     const size_t count = at->wide * at->high;
     char text[TEXT * 2];
-    qb_status status = qb__grey_levels_choose(asked, sheet->picture, count, window);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__grey_levels_choose(asked, sheet->picture, count, window));
     for (size_t i = 0; i < count; i++)
         sheet->picture[i] = isnan(sheet->picture[i]) ? 1 : qb__grey_levels_shade(window, sheet->picture[i]);
     qb__label_font *font = qb__label_font_open();

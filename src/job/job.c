@@ -103,9 +103,8 @@ static qb_status begin_run(qb_job *job, const qb_env *env) {
 qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     QB__NEED(job);
     QB__CALL();
-    qb_status status = begin_run(job, env);
-    if (status != QB_OK) return status;
-    status = run_once(job, env, report);
+    QB__OR_RETURN(begin_run(job, env));
+    const qb_status status = run_once(job, env, report);
     if (status != QB_OK) qb__json_forget(); /* a text that could not be built here must not fail the next job's plan */
     atomic_store(&job->running, false);
     return status;
@@ -116,9 +115,8 @@ qb_status qb_job_transpose(qb_job *job, const qb_tensor *volume, const qb_env *e
     QB__CALL();
     if (!job->transpose)
         return qb__fail(QB_UNSUPPORTED, "this job has no transpose: those of qb_fbp_plan and qb_fdk_plan have");
-    qb_status status = begin_run(job, env);
-    if (status != QB_OK) return status;
-    status = job->transpose(job, volume, qb__job_listen(job, env), projections);
+    QB__OR_RETURN(begin_run(job, env));
+    const qb_status status = job->transpose(job, volume, qb__job_listen(job, env), projections);
     atomic_store(&job->running, false);
     return status;
 }
@@ -199,8 +197,7 @@ static char *input_name(const qb_job *job, const char *input) {
 qb_status qb__provenance(qb_job *job, const char *command, const char *input, const qb_geometry *views,
                          const double *angles, char **text) {
     *text = NULL;
-    qb_status status = print_json(job->report, &job->report_text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(print_json(job->report, &job->report_text));
     cJSON *root = qb__provenance_begin(command);
     char *name = input_name(job, input);
     cJSON_AddItemToObject(root, "input", name ? cJSON_CreateString(name) : qb__json_kept(NULL));

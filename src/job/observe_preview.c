@@ -230,11 +230,10 @@ static void label(const preview *p, const qb__label_font *font, size_t x, size_t
 static qb_status draw(preview *p, qb__grey_levels *window) {
     const size_t count = p->wide * p->high;
     char text[96];
-    qb_status status;
-    QB__TRY(qb__alloc(count, sizeof *p->picture, &p->picture));
+    QB__OR_RETURN(qb__alloc(count, sizeof *p->picture, &p->picture));
     for (size_t i = 0; i < count; i++) p->picture[i] = NAN;
     for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], NULL);
-    QB__TRY(qb__grey_levels_choose(p->asked, p->picture, count, window));
+    QB__OR_RETURN(qb__grey_levels_choose(p->asked, p->picture, count, window));
     for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], window);
     for (size_t i = 0; i < count; i++)
         if (isnan(p->picture[i])) p->picture[i] = 1;
@@ -243,15 +242,13 @@ static qb_status draw(preview *p, qb__grey_levels *window) {
     qb__grey_levels_text(window, p->stack->units, text, sizeof text);
     label(p, font, GAP, p->high - LINE, text);
     qb__label_font_close(font);
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status publish(void *own, qb__publication *set, cJSON *report) {
     preview *p = own;
     qb__grey_levels window;
-    qb_status status = draw(p, &window);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(draw(p, &window));
     cJSON *json = cJSON_AddObjectToObject(report, "preview");
     cJSON_AddStringToObject(json, "file", p->path);
     qb__grey_levels_report(&window, json);

@@ -89,8 +89,7 @@ static qb_status note(qb__keep *k) {
 /* Data must be on the disk before it is noted; a failure to write the note is not an error. */
 qb_status qb__keep_note(qb__keep *k) {
     if (!k->folder || !(k->every > 0) || qb__now() - k->saved < k->every) return QB_OK;
-    const qb_status status = qb__writer_sync(k->writer);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__writer_sync(k->writer));
     if (note(k) != QB_OK) {
         qb__warn(k->env,
                  "this checkpoint could not be written, and there will be no more: %s" QB__CODE("checkpoint-stopped"),

@@ -178,10 +178,9 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     out->stack.parts = qb__smaller(parts, n[0]);
     out->stack.compress = out->options->compress;
     out->stack.zarr = out->options->zarr;
-    const qb_status status = format && !qb__is_folder(out->options->output)
-                                 ? qb__packing_check(out->options->output, &out->stack, format->writer)
-                                 : QB_OK;
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(format && !qb__is_folder(out->options->output)
+                      ? qb__packing_check(out->options->output, &out->stack, format->writer)
+                      : QB_OK);
     return able && out->stack.parts == 1 ? tell_older_parts(out->options->output, env) : QB_OK;
 }
 
@@ -288,8 +287,7 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     const qb__mask *mask = out->mask;
     const size_t number = qb__runs_slice(&out->chunks->chunk[chunk].images, task);
     qb__volume_nan_count(&out->nan, image, pixels(out), number);
-    const qb_status status = qb__denoise_image(&out->denoise, image, out->stack.shape[2], out->stack.shape[1]);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__denoise_image(&out->denoise, image, out->stack.shape[2], out->stack.shape[1]));
     if (mask && mask->used) qb__fov_mask(&mask->fov, &mask->grid, number, mask->along, mask->value, image);
     if (out->hu > 0) {
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;

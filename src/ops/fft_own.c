@@ -54,8 +54,7 @@ static qb_status make_line(plan *p, size_t length) {
     p->lanes.rows = length / (size_t)p->kernel->lanes;
     p->lanes.passes = qb__fft_factor(p->lanes.rows, true, radix);
     if (p->lanes.passes < 0) return make_summed(p);
-    qb_status status = qb__alloc(2 * length + 4 * p->lanes.rows, sizeof(float), &p->table);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(2 * length + 4 * p->lanes.rows, sizeof(float), &p->table));
     p->lanes.turns = p->table;
     fill_turns(p, p->table);
     qb__fft_fill_passes(&p->lanes, radix, p->table + 2 * length);

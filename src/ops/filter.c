@@ -49,10 +49,7 @@ static qb_status set_length(qb__filter *filter) {
 /* response[k] at frequency k/length, k <= half, for any pitch. */
 static qb_status find_response(const qb__filter *filter, const qb__window *window, double pitch, double *response) {
     size_t half = filter->half;
-    if (window->ramp) {
-        qb_status status = qb__ramp(filter->length, response);
-        if (status != QB_OK) return status;
-    }
+    if (window->ramp) { QB__OR_RETURN(qb__ramp(filter->length, response)); }
     for (size_t k = 0; k <= half; k++) {
         double gain = window->ramp ? response[k] / pitch : 1;
         response[k] = gain * qb__window_at(window, (double)k / (double)half);

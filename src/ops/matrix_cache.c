@@ -172,9 +172,8 @@ static qb_status write_fresh(const char *fresh, const char *name, const head *h,
 static qb_status publish(const char *name, const head *h, const part pieces[PARTS]) {
     qb__publication *set;
     const char *fresh;
-    qb_status status = qb__publication_create(NULL, &set);
-    if (status != QB_OK) return status;
-    status = qb__publication_file(set, name, &fresh);
+    QB__OR_RETURN(qb__publication_create(NULL, &set));
+    qb_status status = qb__publication_file(set, name, &fresh);
     if (status == QB_OK) status = write_fresh(fresh, name, h, pieces);
     if (status == QB_OK) return qb__publication_commit(set);
     qb__publication_abort(set);

@@ -277,8 +277,7 @@ qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t firs
     QB__NEED(p);
     QB__NEED(volume);
     QB__NEED(projections);
-    qb_status status = qb__project_enter(p, first, end, env);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__project_enter(p, first, end, env));
     return qb__project_leave(
         p, qb__project_forward(p, 1, &(qb__images){.from = volume}, first, end, env, &(qb__images){.to = projections}));
 }
@@ -288,8 +287,7 @@ qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t
     QB__NEED(p);
     QB__NEED(projections);
     QB__NEED(volume);
-    qb_status status = qb__project_enter(p, first, end, env);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__project_enter(p, first, end, env));
     return qb__project_leave(p, qb__project_adjoint(p, 1, &(qb__images){.from = projections}, first, end, accumulate,
                                                     env, &(qb__images){.from = volume, .to = volume}));
 }

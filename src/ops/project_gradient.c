@@ -186,8 +186,7 @@ qb_status qb_projector_gradient(qb_projector *p, const float *volume, const floa
     if (p->geometry.radius > 0)
         return qb__fail(QB_UNSUPPORTED, "derivatives of a curved detector (radius %g mm): a flat one has them",
                         p->geometry.radius);
-    qb_status status = qb__project_enter(p, first, end, env);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__project_enter(p, first, end, env));
     work w = {p, volume, weights, first, env, gradient};
     qb__pool_for(p->pool, end - first, differentiate_view, &w);
     return qb__project_leave(p, qb__check_cancel(env));

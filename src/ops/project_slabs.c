@@ -85,8 +85,7 @@ qb_status qb__slab_projector_cut(const qb__joseph_problem *problem, const qb__de
                                  .context = &a};
     qb__cut found;
     bool fits;
-    const qb_status status = qb__cut_search(&space, &found, &fits);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__cut_search(&space, &found, &fits));
     *cut = (qb__slab_cut){{found.slices, found.views}, found.need.device, seconds(&a, &found)};
     return fits ? QB_OK : qb__device_no_room(cut->bytes, &(qb__room){.device = cap}, even_one, remedy, env);
 }
@@ -112,17 +111,15 @@ static qb_status take_arrays(qb__slab_projector *p, size_t members) {
     qb__device *device = p->pick->device;
     const size_t slab = members * qb__joseph_slab_bytes(of, p->most.slices),
                  rays = members * qb__joseph_block_bytes(of, p->most.views);
-    qb_status status;
     release_arrays(p);
-    QB__TRY(qb__memory_create(device, slab, &p->slab));
-    QB__TRY(qb__memory_create(device, rays, &p->rays));
-    QB__TRY(qb__memory_create(device, members * plain_bytes(of, p->most), &p->plain));
-    QB__TRY(qb__memory_fill(p->queue, p->slab, 0, 0, slab));
-    QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, rays));
-    QB__TRY(qb__queue_finish(p->queue));
+    QB__OR_RETURN(qb__memory_create(device, slab, &p->slab));
+    QB__OR_RETURN(qb__memory_create(device, rays, &p->rays));
+    QB__OR_RETURN(qb__memory_create(device, members * plain_bytes(of, p->most), &p->plain));
+    QB__OR_RETURN(qb__memory_fill(p->queue, p->slab, 0, 0, slab));
+    QB__OR_RETURN(qb__memory_fill(p->queue, p->rays, 0, 0, rays));
+    QB__OR_RETURN(qb__queue_finish(p->queue));
     p->members = members;
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status take(qb__slab_projector *p) {

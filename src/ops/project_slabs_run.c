@@ -69,12 +69,9 @@ static size_t image_of(const some *s, size_t each, size_t i) { return s->first *
 /* Each member has one slab, so that their slices lie one behind the other. */
 static qb_status send_slab(qb__slab_projector *p, const some *s, const qb__images *volume, size_t z0, size_t z1) {
     const size_t slices = p->problem.grid->n[2], from = image_of(s, slices, z0);
-    qb_status status;
-    QB__TRY(bring(p, volume, from, from + s->count * (z1 - z0), slice_bytes(&p->problem)));
+    QB__OR_RETURN(bring(p, volume, from, from + s->count * (z1 - z0), slice_bytes(&p->problem)));
     const place at = place_of(p, volume, from);
-    QB__TRY(qb__joseph_to_lines(p->plan, p->queue, at.memory, at.offset, p->most.slices, z0, z1, p->slab));
-out:
-    return status;
+    return qb__joseph_to_lines(p->plan, p->queue, at.memory, at.offset, p->most.slices, z0, z1, p->slab);
 }
 
 /* ---- forward ---- */
@@ -84,33 +81,28 @@ static qb_status sums_of(qb__slab_projector *p, const some *s, const qb__images 
                          size_t v1, const qb_env *env, place to) {
     const size_t slices = p->problem.grid->n[2];
     const bool direct = p->most.slices >= slices && qb__joseph_is_direct(p->plan);
-    qb_status status = QB_OK;
     for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
         const size_t z1 = qb__smaller(z0 + p->most.slices, slices);
-        QB__TRY(qb__check_cancel(env));
-        if (send || p->most.slices < slices) QB__TRY(send_slab(p, s, volume, z0, z1));
+        QB__OR_RETURN(qb__check_cancel(env));
+        if (send || p->most.slices < slices) QB__OR_RETURN(send_slab(p, s, volume, z0, z1));
         if (direct) return qb__joseph_forward_images(p->plan, p->queue, p->slab, v0, v1, to.memory, to.offset);
-        QB__TRY(qb__joseph_forward(p->plan, p->queue, p->slab, z0, z1, v0, v1, p->rays));
+        QB__OR_RETURN(qb__joseph_forward(p->plan, p->queue, p->slab, z0, z1, v0, v1, p->rays));
     }
-    status = qb__joseph_images(p->plan, p->queue, p->rays, v1 - v0, to.memory, to.offset);
-out:
-    return status;
+    return qb__joseph_images(p->plan, p->queue, p->rays, v1 - v0, to.memory, to.offset);
 }
 
 /* A volume of one slab stays on the device for all blocks of views. */
 static qb_status forward(qb__slab_projector *p, const some *s, const qb__images *volume, size_t first, size_t end,
                          const qb_env *env, const qb__images *projections) {
-    qb_status status;
-    QB__TRY(qb__joseph_plan_batch(p->plan, s->count));
+    QB__OR_RETURN(qb__joseph_plan_batch(p->plan, s->count));
     for (size_t v0 = first; v0 < end; v0 += p->most.views) {
         const size_t v1 = qb__smaller(v0 + p->most.views, end), from = image_of(s, end - first, v0 - first);
         qb__joseph_watch_from(p->plan, from);
-        QB__TRY(sums_of(p, s, volume, v0 == first, v0, v1, env, place_of(p, projections, from)));
-        QB__TRY(hand_over(p, projections, from, from + s->count * (v1 - v0), image_bytes(&p->problem)));
-        QB__TRY(qb__queue_finish(p->queue));
+        QB__OR_RETURN(sums_of(p, s, volume, v0 == first, v0, v1, env, place_of(p, projections, from)));
+        QB__OR_RETURN(hand_over(p, projections, from, from + s->count * (v1 - v0), image_bytes(&p->problem)));
+        QB__OR_RETURN(qb__queue_finish(p->queue));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__slab_projector_forward(qb__slab_projector *p, size_t members, const qb__images *volume, size_t first,
@@ -133,20 +125,18 @@ static qb_status send_block(qb__slab_projector *p, const some *s, const qb__imag
     const size_t from = qb__larger(first, block), to = qb__smaller(end, v1), views = v1 - block,
                  image = image_of(s, end - first, from - first), each = image_bytes(&p->problem);
     const place at = place_of(p, projections, image);
-    qb_status status;
-    QB__TRY(bring(p, projections, image, image + s->count * (to - from), each));
+    QB__OR_RETURN(bring(p, projections, image, image + s->count * (to - from), each));
     qb__joseph_watch_from(p->plan, image);
     if (to - from == views)
         return qb__joseph_columns(p->plan, p->queue, at.memory, at.offset, s->count * views, p->rays);
-    QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, s->count * qb__joseph_block_bytes(&p->problem, views)));
+    QB__OR_RETURN(qb__memory_fill(p->queue, p->rays, 0, 0, s->count * qb__joseph_block_bytes(&p->problem, views)));
     for (size_t m = 0; m < s->count; m++) {
         const size_t view = m * views + from - block;
         qb__joseph_watch_from(p->plan, image + m * (to - from));
-        QB__TRY(qb__joseph_columns_at(p->plan, p->queue, at.memory, at.offset + m * (to - from) * each, view,
-                                      view + to - from, p->rays));
+        QB__OR_RETURN(qb__joseph_columns_at(p->plan, p->queue, at.memory, at.offset + m * (to - from) * each, view,
+                                            view + to - from, p->rays));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Projections of one block stay on the device for all slabs. */
@@ -154,25 +144,25 @@ static qb_status adjoint(qb__slab_projector *p, const some *s, const qb__images 
                          bool accumulate, const qb_env *env, const qb__images *volume) {
     const size_t slices = p->problem.grid->n[2], views = p->problem.views;
     const size_t begin = first / QB__JOSEPH_VIEWS * QB__JOSEPH_VIEWS;
-    qb_status status;
-    QB__TRY(qb__joseph_plan_batch(p->plan, s->count));
+    QB__OR_RETURN(qb__joseph_plan_batch(p->plan, s->count));
     for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
         const size_t z1 = qb__smaller(z0 + p->most.slices, slices), from = image_of(s, slices, z0);
-        if (accumulate) QB__TRY(send_slab(p, s, volume, z0, z1));
+        if (accumulate) QB__OR_RETURN(send_slab(p, s, volume, z0, z1));
         for (size_t v0 = begin; v0 < end; v0 += p->most.views) {
             const size_t whole = qb__round_up(end, QB__JOSEPH_VIEWS);
             const size_t v1 = qb__smaller(qb__smaller(v0 + p->most.views, whole), views);
-            QB__TRY(qb__check_cancel(env));
-            if (z0 == 0 || end - begin > p->most.views) QB__TRY(send_block(p, s, projections, first, end, v0, v1));
-            QB__TRY(qb__joseph_adjoint(p->plan, p->queue, p->rays, v0, v1, p->slab, z0, z1, accumulate || v0 > begin));
+            QB__OR_RETURN(qb__check_cancel(env));
+            if (z0 == 0 || end - begin > p->most.views)
+                QB__OR_RETURN(send_block(p, s, projections, first, end, v0, v1));
+            QB__OR_RETURN(
+                qb__joseph_adjoint(p->plan, p->queue, p->rays, v0, v1, p->slab, z0, z1, accumulate || v0 > begin));
         }
         const place to = place_of(p, volume, from);
-        QB__TRY(qb__joseph_from_lines(p->plan, p->queue, p->slab, z0, z1, 1, to.memory, to.offset));
-        QB__TRY(hand_over(p, volume, from, from + s->count * (z1 - z0), slice_bytes(&p->problem)));
-        QB__TRY(qb__queue_finish(p->queue));
+        QB__OR_RETURN(qb__joseph_from_lines(p->plan, p->queue, p->slab, z0, z1, 1, to.memory, to.offset));
+        QB__OR_RETURN(hand_over(p, volume, from, from + s->count * (z1 - z0), slice_bytes(&p->problem)));
+        QB__OR_RETURN(qb__queue_finish(p->queue));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__slab_projector_adjoint(qb__slab_projector *p, size_t members, const qb__images *projections, size_t first,

@@ -92,9 +92,8 @@ static qb_status store(side *s) {
     const qb_stack stack = {.shape = {s->shape[0], s->shape[1], s->shape[2]}, .dtype = QB_F32};
     qb_writer *writer;
     if (!s->copy) return QB_OK;
-    qb_status status = qb__tensor_create(s->given, &stack, &writer);
-    if (status != QB_OK) return status;
-    status = qb_writer_write(writer, 0, s->shape[0], s->copy);
+    QB__OR_RETURN(qb__tensor_create(s->given, &stack, &writer));
+    const qb_status status = qb_writer_write(writer, 0, s->shape[0], s->copy);
     qb_writer_abort(writer);
     return status;
 }
@@ -105,20 +104,18 @@ typedef struct sides {
 } sides;
 
 static qb_status open_sides(sides *s, const qb_projector *p, bool read_both) {
-    qb_status status;
-    QB__TRY(check_side(&s->from, false));
-    QB__TRY(check_side(&s->to, true));
+    QB__OR_RETURN(check_side(&s->from, false));
+    QB__OR_RETURN(check_side(&s->to, true));
     if (s->from.members != s->to.members)
         return qb__fail(QB_BAD_ARGUMENT, "%s is a batch of %zu, and %s of %zu", s->from.what, s->from.members,
                         s->to.what, s->to.members);
     if (qb__tensors_meet(&s->from.tensor, &s->to.tensor))
         return qb__fail(QB_BAD_ARGUMENT, "%s overlaps %s", s->to.what, s->from.what);
-    QB__TRY(open_side(&s->from, p));
-    QB__TRY(open_side(&s->to, p));
-    QB__TRY(fetch(&s->from));
-    if (read_both) QB__TRY(fetch(&s->to));
-out:
-    return status;
+    QB__OR_RETURN(open_side(&s->from, p));
+    QB__OR_RETURN(open_side(&s->to, p));
+    QB__OR_RETURN(fetch(&s->from));
+    if (read_both) QB__OR_RETURN(fetch(&s->to));
+    return QB_OK;
 }
 
 static qb_status close_sides(sides *s, qb_status status) {
@@ -143,10 +140,9 @@ static side projections_of(const qb_projector *p, const qb_tensor *given, size_t
 qb_status qb_projector_forward_tensor(qb_projector *p, const qb_tensor *volume, size_t first, size_t end,
                                       const qb_env *env, const qb_tensor *projections) {
     QB__NEED(p);
-    qb_status status = qb__project_enter(p, first, end, env);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__project_enter(p, first, end, env));
     sides s = {volume_of(p, volume), projections_of(p, projections, end - first)};
-    status = open_sides(&s, p, false);
+    qb_status status = open_sides(&s, p, false);
     if (status == QB_OK) status = qb__project_forward(p, s.from.members, &s.from.images, first, end, env, &s.to.images);
     return qb__project_leave(p, close_sides(&s, status));
 }
@@ -154,10 +150,9 @@ qb_status qb_projector_forward_tensor(qb_projector *p, const qb_tensor *volume, 
 qb_status qb_projector_adjoint_tensor(qb_projector *p, const qb_tensor *projections, size_t first, size_t end,
                                       bool accumulate, const qb_env *env, const qb_tensor *volume) {
     QB__NEED(p);
-    qb_status status = qb__project_enter(p, first, end, env);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__project_enter(p, first, end, env));
     sides s = {projections_of(p, projections, end - first), volume_of(p, volume)};
-    status = open_sides(&s, p, accumulate);
+    qb_status status = open_sides(&s, p, accumulate);
     if (status == QB_OK)
         status = qb__project_adjoint(p, s.from.members, &s.from.images, first, end, accumulate, env, &s.to.images);
     return qb__project_leave(p, close_sides(&s, status));

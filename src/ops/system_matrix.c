@@ -109,8 +109,7 @@ static double steepest_of(const qb__system_matrix *m, size_t v, double radius) {
 static qb_status shape_fan(const qb_geometry *geometry, const qb_grid *grid, double radius, qb__system_matrix *m) {
     double widest = 0;
     radius = fmin(radius, hypot((double)grid->n[0], (double)grid->n[1]) / 2);
-    qb_status status = place_fan(geometry, grid, m);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(place_fan(geometry, grid, m));
     for (size_t v = 0; v < geometry->views; v++) {
         const double steepest = steepest_of(m, v, radius + AROUND);
         if (!isfinite(steepest))
@@ -137,22 +136,20 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
                             .ny = grid->n[1],
                             .kind = QB_MATRIX_FLY,
                             .footprints = {.views = geometry->views, .stride = stride, .columns = geometry->columns}};
-    qb_status status;
     if (fabs(grid->voxel[0] - grid->voxel[1]) > 1e-9 * grid->voxel[0])
         return qb__fail(QB_UNSUPPORTED, "voxels of %g x %g mm: the system matrix needs square ones", grid->voxel[0],
                         grid->voxel[1]);
-    QB__TRY(qb__alloc((fan ? 7 : 3) * stride, sizeof(double), &matrix->rays));
+    QB__OR_RETURN(qb__alloc((fan ? 7 : 3) * stride, sizeof(double), &matrix->rays));
     matrix->footprints.ax = matrix->rays;
     matrix->footprints.ay = matrix->rays + stride;
     matrix->footprints.h0 = matrix->rays + 2 * stride;
     if (fan) return shape_fan(geometry, grid, radius, matrix);
-    QB__TRY(qb__alloc(SHAPES * stride, sizeof(float), &matrix->shapes));
-    QB__TRY(qb__parallel_rows(geometry, grid, matrix->rays, matrix->rays + stride, matrix->rays + 2 * stride));
+    QB__OR_RETURN(qb__alloc(SHAPES * stride, sizeof(float), &matrix->shapes));
+    QB__OR_RETURN(qb__parallel_rows(geometry, grid, matrix->rays, matrix->rays + stride, matrix->rays + 2 * stride));
     /* From one pixel to the next, a voxel's centre moves by at most hypot(ax, ay) columns. */
     matrix->footprints.area = (float)(grid->voxel[0] * hypot(matrix->rays[0], matrix->rays[stride]));
     shape(matrix);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* ---- keeping ---- */

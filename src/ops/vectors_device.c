@@ -46,9 +46,8 @@ static qb_status take(qb__device_vectors *own, qb__vector_kind kind, bool spille
         bytes = qb__joseph_block_bytes(&own->problem, own->block_views);
     own->made[own->count].memory = NULL;
     own->made[own->count].host = NULL;
-    const qb_status status = spilled ? qb__host_create(own->device, bytes, &own->made[own->count].host)
-                                     : qb__memory_create(own->device, bytes, &own->made[own->count].memory);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(spilled ? qb__host_create(own->device, bytes, &own->made[own->count].host)
+                          : qb__memory_create(own->device, bytes, &own->made[own->count].memory));
     own->made[own->count].kind = kind;
     own->made[own->count++].idle = true;
     return QB_OK;
@@ -159,8 +158,7 @@ static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int 
     const int32_t spilled = some->spilled;
     qb__joseph_shape shape;
     qb__kernel *kernel = NULL;
-    qb_status status = find_kernel(own, job->op, &kernel);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(find_kernel(own, job->op, &kernel));
     qb__joseph_shape_of(&own->problem, job->kind == QB__UNKNOWNS, &shape);
     const float s[QB__VECTOR_SCALARS] = {(float)job->s[0], (float)job->s[1], (float)job->s[2]};
     const int32_t flag = flags;
@@ -196,7 +194,6 @@ static qb_status stream(qb__device_vectors *own, const qb__vector_job *job, int 
     const size_t piece = own->spill.piece;
     const uint64_t shift = job->views.first * view_of(own);
     qb__vector_job part = *job;
-    qb_status status = QB_OK;
     for (size_t number = 0; number * piece < count; number++) {
         const uint64_t from = number * piece;
         const size_t floats = (size_t)(count - from < piece ? count - from : piece);
@@ -208,12 +205,11 @@ static qb_status stream(qb__device_vectors *own, const qb__vector_job *job, int 
             part.v[operand[i]] = own->spill.slot[number % QB__SPILL_SLOTS].operand[i];
             some.spilled |= 1 << operand[i];
         }
-        QB__TRY(qb__spill_send(&own->spill, own->queue, number, up, floats));
-        QB__TRY(launch(own, &part, flags, &some));
-        QB__TRY(qb__spill_take(&own->spill, own->queue, number, down, floats));
+        QB__OR_RETURN(qb__spill_send(&own->spill, own->queue, number, up, floats));
+        QB__OR_RETURN(launch(own, &part, flags, &some));
+        QB__OR_RETURN(qb__spill_take(&own->spill, own->queue, number, down, floats));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 static size_t floats_of(const qb__device_vectors *own, const qb__vector_job *job) {
@@ -229,24 +225,22 @@ static qb_status compute(qb__device_vectors *own, const qb__vector_job *job, dou
     const size_t groups = qb__ceil_div(count, block_of(&own->problem));
     float *host[QB__SPILL_OPERANDS] = {NULL};
     int operand[QB__SPILL_OPERANDS];
-    qb_status status;
     const int spilled = find_spilled(own, job, host, operand);
     if (spilled > QB__SPILL_OPERANDS)
         return qb__fail(QB_INTERNAL, "%d vectors of %s are spilled", spilled, job->op->kernel);
     if (spilled)
-        QB__TRY(stream(own, job, flags, count, host, operand));
+        QB__OR_RETURN(stream(own, job, flags, count, host, operand));
     else
-        QB__TRY(launch(own, job, flags, &(run_of){.end = count}));
-    if (!sums || job->op->sums == 0) goto out;
-    QB__TRY(qb__memory_download(own->queue, own->partial, 0, own->sums, groups * SUMS * 2 * sizeof(float)));
-    QB__TRY(qb__queue_finish(own->queue));
+        QB__OR_RETURN(launch(own, job, flags, &(run_of){.end = count}));
+    if (!sums || job->op->sums == 0) return QB_OK;
+    QB__OR_RETURN(qb__memory_download(own->queue, own->partial, 0, own->sums, groups * SUMS * 2 * sizeof(float)));
+    QB__OR_RETURN(qb__queue_finish(own->queue));
     for (size_t g = 0; g < groups; g++)
         for (int i = 0; i < job->op->sums; i++) {
             const float *pair = own->sums + 2 * (SUMS * g + (size_t)i);
             sums[i] += (double)pair[0] + (double)pair[1];
         }
-out:
-    return status;
+    return QB_OK;
 }
 
 static void run(void *self, const qb__vector_job *job, double *sums) {
@@ -320,18 +314,16 @@ static const qb__vectors_elsewhere hooks = {make, make_spilled, drop, run, copy,
 qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const qb__joseph_problem *problem,
                                     qb__device_vectors *own, qb__vectors *vectors) {
     qb__program *program;
-    qb_status status;
     *own = (qb__device_vectors){.device = device, .queue = queue, .problem = *problem};
     own->groups = most_groups(problem);
-    QB__TRY(find_program(own, "vectors.cl", &program));
-    QB__TRY(qb__memory_create(device, qb__device_vectors_bytes(problem), &own->partial));
+    QB__OR_RETURN(find_program(own, "vectors.cl", &program));
+    QB__OR_RETURN(qb__memory_create(device, qb__device_vectors_bytes(problem), &own->partial));
     /* Most operations use one of the three sums; all are downloaded. */
-    QB__TRY(qb__memory_fill(queue, own->partial, 0, 0, qb__device_vectors_bytes(problem)));
-    QB__TRY(qb__alloc(own->groups * SUMS * 2, sizeof *own->sums, &own->sums));
+    QB__OR_RETURN(qb__memory_fill(queue, own->partial, 0, 0, qb__device_vectors_bytes(problem)));
+    QB__OR_RETURN(qb__alloc(own->groups * SUMS * 2, sizeof *own->sums, &own->sums));
     *vectors = (qb__vectors){.elsewhere = &hooks, .self = own};
     memcpy(vectors->n, problem->grid->n, sizeof vectors->n);
-out:
-    return status;
+    return QB_OK;
 }
 
 void qb__device_vectors_destroy(qb__device_vectors *own) {

@@ -4,24 +4,19 @@
 #include "base/status.h"
 
 static qb_status make_slot(qb__device *device, size_t piece, qb__spill_slot *slot) {
-    qb_status status;
     for (int i = 0; i < QB__SPILL_OPERANDS; i++)
-        QB__TRY(qb__memory_create(device, piece * sizeof(float), &slot->operand[i]));
-    QB__TRY(qb__event_create(device, &slot->sent));
-    QB__TRY(qb__event_create(device, &slot->used));
-    QB__TRY(qb__event_create(device, &slot->taken));
-out:
-    return status;
+        QB__OR_RETURN(qb__memory_create(device, piece * sizeof(float), &slot->operand[i]));
+    QB__OR_RETURN(qb__event_create(device, &slot->sent));
+    QB__OR_RETURN(qb__event_create(device, &slot->used));
+    return qb__event_create(device, &slot->taken);
 }
 
 qb_status qb__spill_create(qb__device *device, size_t piece, qb__spill *spill) {
-    qb_status status;
     *spill = (qb__spill){.piece = piece};
-    QB__TRY(qb__queue_create(device, &spill->up));
-    QB__TRY(qb__queue_create(device, &spill->down));
-    for (int i = 0; i < QB__SPILL_SLOTS; i++) QB__TRY(make_slot(device, piece, &spill->slot[i]));
-out:
-    return status;
+    QB__OR_RETURN(qb__queue_create(device, &spill->up));
+    QB__OR_RETURN(qb__queue_create(device, &spill->down));
+    for (int i = 0; i < QB__SPILL_SLOTS; i++) QB__OR_RETURN(make_slot(device, piece, &spill->slot[i]));
+    return QB_OK;
 }
 
 void qb__spill_destroy(qb__spill *spill) {
@@ -40,39 +35,33 @@ void qb__spill_destroy(qb__spill *spill) {
 }
 
 qb_status qb__spill_await(qb__spill *spill, qb__queue *queue) {
-    qb_status status = QB_OK;
     if (!queue) return qb__queue_finish(spill->down);
-    for (int i = 0; i < QB__SPILL_SLOTS; i++) QB__TRY(qb__queue_wait(queue, spill->slot[i].taken));
-out:
-    return status;
+    for (int i = 0; i < QB__SPILL_SLOTS; i++) QB__OR_RETURN(qb__queue_wait(queue, spill->slot[i].taken));
+    return QB_OK;
 }
 
 qb_status qb__spill_send(qb__spill *spill, qb__queue *queue, size_t number, float *const *from, size_t floats) {
     qb__spill_slot *slot = &spill->slot[number % QB__SPILL_SLOTS];
-    qb_status status;
-    if (number == 0) QB__TRY(qb__spill_await(spill, spill->up)); /* wait for the downloads of the operation before */
-    QB__TRY(qb__queue_wait(spill->up, slot->used));
-    QB__TRY(qb__queue_wait(spill->up, slot->taken));
+    if (number == 0)
+        QB__OR_RETURN(qb__spill_await(spill, spill->up)); /* wait for the downloads of the operation before */
+    QB__OR_RETURN(qb__queue_wait(spill->up, slot->used));
+    QB__OR_RETURN(qb__queue_wait(spill->up, slot->taken));
     for (int i = 0; i < QB__SPILL_OPERANDS; i++)
-        if (from[i]) QB__TRY(qb__memory_upload(spill->up, slot->operand[i], 0, from[i], floats * sizeof(float)));
-    QB__TRY(qb__event_record(slot->sent, spill->up));
-    QB__TRY(qb__queue_wait(queue, slot->sent));
-out:
-    return status;
+        if (from[i]) QB__OR_RETURN(qb__memory_upload(spill->up, slot->operand[i], 0, from[i], floats * sizeof(float)));
+    QB__OR_RETURN(qb__event_record(slot->sent, spill->up));
+    return qb__queue_wait(queue, slot->sent);
 }
 
 qb_status qb__spill_take(qb__spill *spill, qb__queue *queue, size_t number, float *const *to, size_t floats) {
     qb__spill_slot *slot = &spill->slot[number % QB__SPILL_SLOTS];
     bool any = false;
-    qb_status status;
-    QB__TRY(qb__event_record(slot->used, queue));
+    QB__OR_RETURN(qb__event_record(slot->used, queue));
     for (int i = 0; i < QB__SPILL_OPERANDS; i++) {
         if (!to[i]) continue;
-        if (!any) QB__TRY(qb__queue_wait(spill->down, slot->used));
-        QB__TRY(qb__memory_download(spill->down, slot->operand[i], 0, to[i], floats * sizeof(float)));
+        if (!any) QB__OR_RETURN(qb__queue_wait(spill->down, slot->used));
+        QB__OR_RETURN(qb__memory_download(spill->down, slot->operand[i], 0, to[i], floats * sizeof(float)));
         any = true;
     }
-    if (any) QB__TRY(qb__event_record(slot->taken, spill->down));
-out:
-    return status;
+    if (any) QB__OR_RETURN(qb__event_record(slot->taken, spill->down));
+    return QB_OK;
 }

@@ -50,8 +50,7 @@ static qb_status add_value(qb__window *window, size_t *space, double value) {
     if (window->count == *space) {
         double *more;
         size_t wanted = *space ? 2 * *space : 256;
-        qb_status status = qb__alloc(wanted, sizeof *more, &more);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(wanted, sizeof *more, &more));
         if (window->count) memcpy(more, window->table, window->count * sizeof *more);
         qb__free(window->table);
         window->table = more;
@@ -70,8 +69,7 @@ static qb_status parse_line(const char *path, size_t number, char *line, qb__win
         double value = qb__strtod(at, &end);
         if (end == at || !isfinite(value) || (*end && !strchr(apart, *end)))
             return qb__fail(QB_BAD_INPUT, "%s:%zu: \"%.20s\" is not a number", path, number, at);
-        qb_status status = add_value(window, space, value);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(add_value(window, space, value));
         at = end;
     }
     return QB_OK;

@@ -133,8 +133,7 @@ static qb_status make_matrices(qb__bp_cone_plan *plan) {
     const qb__bp_cone_problem *p = &plan->problem;
     const double middle[] = {((double)p->nx - 1) / 2, ((double)p->ny - 1) / 2, ((double)p->nz - 1) / 2};
     float(*m)[12];
-    qb_status status = qb__alloc(p->views + LAUNCH, sizeof *m, &m);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(p->views + LAUNCH, sizeof *m, &m));
     for (size_t v = 0; v < p->views; v++)
         for (int i = 0; i < 12; i += 4) {
             double at = p->matrix[v][i + 3];
@@ -149,7 +148,7 @@ static qb_status make_matrices(qb__bp_cone_plan *plan) {
         plan->constants = m;
         return QB_OK;
     }
-    status = qb__cone_upload(plan->device, m, p->views * sizeof *m, &plan->matrices);
+    const qb_status status = qb__cone_upload(plan->device, m, p->views * sizeof *m, &plan->matrices);
     qb__free(m);
     return status;
 }
@@ -159,15 +158,13 @@ static qb_status build(qb__bp_cone_plan *plan) {
     static const char *const names[] = {NULL, "IMAGE", "TRANSPOSED", "CONSTANTS", "PREFETCH", "LANES", "MIRROR"};
     const bool shuffled = plan->values[SHUFFLED];
     qb__macros macros = {.count = 0}, packing = {.count = 0};
-    qb_status status;
     for (int i = IMAGE; i <= MIRROR; i++) qb__macros_add(&macros, names[i], plan->values[i]);
     qb__macros_add(&packing, "TRANSPOSED", plan->values[TRANSPOSED]);
-    QB__TRY(qb__cone_build(plan->device, "bp_cone_pack", &packing, &plan->pack_program, &plan->pack_kernel));
-    QB__TRY(qb__cone_build(plan->device, shuffled ? "bp_cone_shuffle" : "bp_cone_plain", &macros, &plan->program,
-                           &plan->kernel));
-    if (shuffled) QB__TRY(qb__kernel_get(plan->program, "bp_cone_turn", &plan->turn));
-out:
-    return status;
+    QB__OR_RETURN(qb__cone_build(plan->device, "bp_cone_pack", &packing, &plan->pack_program, &plan->pack_kernel));
+    QB__OR_RETURN(qb__cone_build(plan->device, shuffled ? "bp_cone_shuffle" : "bp_cone_plain", &macros, &plan->program,
+                                 &plan->kernel));
+    if (shuffled) QB__OR_RETURN(qb__kernel_get(plan->program, "bp_cone_turn", &plan->turn));
+    return QB_OK;
 }
 
 static void destroy(qb__bp_cone_plan *plan) {

@@ -52,11 +52,10 @@ static qb_status take_rates(const char *path, const cJSON *from, qb__cluster *cl
 qb_status qb__cluster_read(const char *path, qb__cluster *cluster) {
     char *text = NULL;
     *cluster = (qb__cluster){0};
-    qb_status status = qb__read_text(path, FILE_MOST, &text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__read_text(path, FILE_MOST, &text));
     cJSON *root = cJSON_ParseWithOpts(text, NULL, true);
-    status = root ? take_rates(path, cJSON_GetObjectItem(root, "rates"), cluster)
-                  : qb__fail(QB_BAD_INPUT, "%s is no JSON object, as qb bench mpi --json prints", path);
+    const qb_status status = root ? take_rates(path, cJSON_GetObjectItem(root, "rates"), cluster)
+                                  : qb__fail(QB_BAD_INPUT, "%s is no JSON object, as qb bench mpi --json prints", path);
     cJSON_Delete(root);
     qb__free(text);
     return status;

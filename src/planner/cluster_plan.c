@@ -72,13 +72,12 @@ qb_status qb_tool_cluster_plan(const qb_tool_cluster_problem *problem, const qb_
                                    (double)problem->n[0],    (double)problem->n[1], (double)problem->n[2]};
     qb_tool_cluster_options options;
     qb__cluster cluster;
-    qb_status status;
-    QB__TRY(qb__params_view(qb_tool_cluster_params, given, &options));
-    if (!options.cluster) QB__TRY(no_cluster());
+    QB__OR_RETURN(qb__params_view(qb_tool_cluster_params, given, &options));
+    if (!options.cluster) QB__OR_RETURN(no_cluster());
     qb__cluster_grid grid = {.ranks_per_node = or_one(options.gpus_per_node)};
     const size_t nodes = or_one(options.nodes), ranks = nodes * grid.ranks_per_node;
-    QB__TRY(qb__cluster_read(options.cluster, &cluster));
-    QB__TRY(arrange(&cluster, &p, grid_asked, ranks, &grid));
+    QB__OR_RETURN(qb__cluster_read(options.cluster, &cluster));
+    QB__OR_RETURN(arrange(&cluster, &p, grid_asked, ranks, &grid));
     const size_t rows = is_asked(grid_asked) ? grid.rows : 0;
     cJSON *plan = qb__cluster_json(&cluster, &p, &grid);
     cJSON_AddNumberToObject(plan, "nodes", (double)nodes);
@@ -87,7 +86,5 @@ qb_status qb_tool_cluster_plan(const qb_tool_cluster_problem *problem, const qb_
                           qb__cluster_scale(&cluster, &p, rows, grid.ranks_per_node, ranks, false));
     cJSON_AddItemToObject(plan, "weak_scaling",
                           qb__cluster_scale(&cluster, &p, rows, grid.ranks_per_node, ranks, true));
-    status = qb__json_text(plan, "the plan for a cluster", json);
-out:
-    return status;
+    return qb__json_text(plan, "the plan for a cluster", json);
 }

@@ -115,8 +115,7 @@ qb_status qb__device_costs_measure(qb__device *device, double start, double comp
     const qb__device_info *info = qb__device_info_of(device);
     char name[QB__TUNING_NAME];
     qb__device_rates rates;
-    qb_status status = qb__device_measure(device, &rates);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__device_measure(device, &rates));
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "device", qb__tuning_device(info, name, sizeof name));
     cJSON_AddNumberToObject(row, "start_seconds", start);

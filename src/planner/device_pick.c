@@ -52,8 +52,7 @@ qb_status qb__device_pick_admit(const qb__device_pick *pick, const char *kernel,
 qb_status qb__device_pick_choose(qb__device_pick *pick, const qb__question *question) {
     pick->question = *question;
     pick->question.device = qb__device_info_of(pick->device);
-    qb_status status = qb__choose(&pick->question, &pick->choice);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__choose(&pick->question, &pick->choice));
     qb__device_costs_of(pick->question.device, &pick->costs);
     pick->compiled = qb__programs_noted(pick->device, pick->choice.variant->id);
     return QB_OK;

@@ -63,8 +63,7 @@ static qb_status open_all(qb__device_api api, const char *spec, qb__device_set *
 static qb_status open_next(qb__device_api api, const char *spec, const qb__comm *ranks, qb__device_set *set) {
     const char *found[QB__DEVICES_MAX];
     int many;
-    qb_status status = find_all(api, spec, found, &many);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(find_all(api, spec, found, &many));
     set->sharing = (ranks->here + many - 1) / many;
     return open_one(found[ranks->at % many], set);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "planner/variants.h"
 
 /* NULL if some combination of parameters works; else the reason against the first. */
@@ -87,8 +88,7 @@ static qb_status add_all(cJSON *list, const qb__device_info *info) {
     for (int operation = 0; operation < QB__OPERATIONS; operation++) {
         const qb__operation_row *its = qb__operation_of(operation);
         void *problem = NULL;
-        qb_status status = its->usual(&problem);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(its->usual(&problem));
         for (size_t i = 0; (row = qb__variant_at(operation, true, i)) != NULL; i++)
             if (info)
                 add_verdict(add_row(list, row), row, problem, info);

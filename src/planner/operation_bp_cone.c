@@ -75,8 +75,7 @@ static qb_status usual(void **problem) {
     static const double c[VIEWS] = {1, 0, -1, 0}, s[VIEWS] = {0, 1, 0, -1};
     usual_problem *u;
     *problem = NULL;
-    qb_status status = qb__alloc(1, sizeof *u, &u);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *u, &u));
     for (int v = 0; v < VIEWS; v++) {
         const double m = (SIDE - 1) / 2.0, a = -s[v] / 200, b = c[v] / 200, w = 1 - m * (a + b);
         const double rows[12] = {

@@ -32,11 +32,10 @@ static void forget(void *problem) {
 static qb_status usual(void **problem) {
     usual_problem *u;
     *problem = NULL;
-    qb_status status = qb__alloc(1, sizeof *u, &u);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *u, &u));
     u->problem = (qb__bp_parallel_problem){.views = 512, .columns = 512, .nx = 512, .ny = 512, .largest = u->largest};
     for (int s = 0; s < MOST; s++) u->largest[s] = 1;
-    status = qb__half_turn(&u->problem, &u->coefficients);
+    const qb_status status = qb__half_turn(&u->problem, &u->coefficients);
     if (status == QB_OK)
         *problem = u;
     else

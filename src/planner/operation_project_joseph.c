@@ -25,8 +25,7 @@ typedef struct usual_problem {
 static qb_status usual(void **problem) {
     usual_problem *u;
     *problem = NULL;
-    qb_status status = qb__alloc(1, sizeof *u, &u);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *u, &u));
     u->view = (qb_view){.source = {0, 1, 0}, .detector = {-256, 0, -4}, .u = {1, 0, 0}, .v = {0, 0, 1}};
     u->geometry = (qb_geometry){QB_BEAM_PARALLEL, 1, 8, 512, &u->view, 0, false, NULL};
     u->grid = (qb_grid){.n = {512, 512, 8}, .voxel = {1, 1, 1}};

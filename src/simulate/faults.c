@@ -83,8 +83,7 @@ static qb_status parse_one(const char *text, const char *from, qb__detector_faul
 
 static qb_status parse(const char *text, qb__detector_faults *f) {
     for (const char *at = text;;) {
-        qb_status status = parse_one(text, at, f);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(parse_one(text, at, f));
         at += strcspn(at, ",");
         if (!*at) return QB_OK;
         at++;

@@ -162,16 +162,15 @@ static qb_status make_lines(const qb__simulation *s, const qb_array *flats, cons
     const bool counts = s->options->photons > 0;
     const size_t pixels = s->rows * s->columns;
     uint64_t dead = 0;
-    qb_status status;
-    QB__TRY(qb__params_view(qb_prep_params, NULL, &l->options));
+    QB__OR_RETURN(qb__params_view(qb_prep_params, NULL, &l->options));
     l->prep = (qb__prep){.quantity = counts ? QB_COUNTS : QB_TRANSMISSION,
                          .dtype = counts ? QB_U16 : QB_F32,
                          .columns = s->columns,
                          .floor = (float)l->options.transmission_floor};
     if (counts) {
-        QB__TRY(qb__alloc(pixels, sizeof(float), &l->flat));
-        QB__TRY(qb__alloc(pixels, sizeof(float), &l->dark));
-        QB__TRY(qb__alloc(pixels, sizeof(float), &l->gain));
+        QB__OR_RETURN(qb__alloc(pixels, sizeof(float), &l->flat));
+        QB__OR_RETURN(qb__alloc(pixels, sizeof(float), &l->dark));
+        QB__OR_RETURN(qb__alloc(pixels, sizeof(float), &l->gain));
         mean_of(flats, pixels, l->flat);
         mean_of(darks, pixels, l->dark);
         qb__prep_gain(l->flat, l->dark, pixels, l->gain, &dead);
@@ -180,8 +179,7 @@ static qb_status make_lines(const qb__simulation *s, const qb_array *flats, cons
     }
     qb__prep_begin(&l->prep, &l->options);
     return QB_OK;
-out:
-    return status;
+    return QB_OK;
 }
 
 static void release_lines(line_maker *l) { QB__FREE(l->flat, l->dark, l->gain); }
@@ -214,12 +212,9 @@ static qb_status prepare(const qb__simulation *s, exposure *e) {
     cut_views(s, e);
     if (!qb__mul(s->rows, s->columns, e->pixel_bytes, &image))
         return qb__fail(QB_NO_MEMORY, "a view of %zu x %zu is too large", s->columns, s->rows);
-    qb_status status;
-    QB__TRY(qb__alloc(threads, sizeof *e->clipped, &e->clipped));
-    QB__TRY(qb__alloc(threads, e->scratch_bytes, &e->scratch));
-    QB__TRY(qb__alloc(s->scan.slices, image, &e->out));
-out:
-    return status;
+    QB__OR_RETURN(qb__alloc(threads, sizeof *e->clipped, &e->clipped));
+    QB__OR_RETURN(qb__alloc(threads, e->scratch_bytes, &e->scratch));
+    return qb__alloc(s->scan.slices, image, &e->out);
 }
 
 static void release(exposure *e) { QB__FREE(e->clipped, e->scratch, e->out); }

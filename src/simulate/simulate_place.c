@@ -69,8 +69,7 @@ static qb_status decide_lengths(qb__simulation *s, bool cone) {
                                          "the smaller");
     double magnification = cone ? o->sdd / o->sod : 1;
     double pixel[2];
-    const qb_status status = qb__pixels(o->pixel_size, &o->pixels, pixel);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pixels(o->pixel_size, &o->pixels, pixel));
     s->pixel = pixel[0], s->pixel_v = pixel[1];
     if (!(s->pixel > 0)) s->pixel = s->pixel_v = field_of_view * magnification / (double)s->columns;
     for (int k = 0; k < 3; k++) s->grid.voxel[k] = (k < 2 ? s->pixel : s->pixel_v) / magnification;
@@ -112,11 +111,10 @@ static qb_status make_circle(qb__simulation *s, const qb_env *env) {
 qb_status qb__simulate_adopt(qb__simulation *s, const qb_simulate_options *options) {
     qb__circle circle;
     const qb_geometry *g = &s->geometry;
-    qb_status status;
     s->options = options;
-    QB__TRY(qb__alloc(g->views, sizeof *s->angles, &s->angles));
+    QB__OR_RETURN(qb__alloc(g->views, sizeof *s->angles, &s->angles));
     qb__view_angles(g, s->angles);
-    QB__TRY(qb__circle_fit(g, &circle));
+    QB__OR_RETURN(qb__circle_fit(g, &circle));
     s->from_file = true;
     s->views = g->views, s->rows = g->rows, s->columns = g->columns;
     s->pixel = qb__norm(g->view[0].u), s->pixel_v = qb__norm(g->view[0].v);
@@ -124,8 +122,7 @@ qb_status qb__simulate_adopt(qb__simulation *s, const qb_simulate_options *optio
     s->astray = circle.error;
     qb_grid_default(g, &s->grid);
     s->grid.offset[2] = 0; /* the phantom is centred on the origin, wherever the detector looks */
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status take_file(qb__simulation *s, const qb_env *env) {
@@ -139,15 +136,14 @@ static qb_status take_file(qb__simulation *s, const qb_env *env) {
                                          .tilt = o->tilt,
                                          .jitter = o->jitter};
     double pixel[2];
-    qb_status status = qb__pixels(o->pixel_size, &o->pixels, pixel);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pixels(o->pixel_size, &o->pixels, pixel));
     qb_detector detector = {.pixel_u = pixel[0], .pixel_v = pixel[1]};
     if (pixels->count) detector.rows = detector.columns = number(pixels, 0);
     if (pixels->count > 1) detector.rows = number(pixels, 1);
     if (o->angles || o->center_offset != 0)
         return qb__fail(QB_BAD_ARGUMENT, "--geometry %s states the angles and the axis: leave out --%s", o->geometry,
                         o->angles ? "angles" : "center-offset");
-    status = qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, &s->geometry);
+    const qb_status status = qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, &s->geometry);
     return status == QB_OK ? qb__simulate_adopt(s, s->options) : status;
 }
 
@@ -159,32 +155,29 @@ qb_status qb__simulate_place(qb__simulation *s, const qb_simulate_options *optio
     const qb_simulate_options *o = s->options = options;
     const char *name = o->geometry ? o->geometry : "parallel";
     bool cone = strcmp(name, "cone") == 0;
-    qb_status status;
-    QB__TRY(whole(&o->detector, "detector", 2));
-    QB__TRY(whole(&o->size, "size", 3));
+    QB__OR_RETURN(whole(&o->detector, "detector", 2));
+    QB__OR_RETURN(whole(&o->size, "size", 3));
     s->from_file = !cone && strcmp(name, "parallel") != 0;
     s->plain = !s->from_file && !fault(o);
     if (s->from_file) {
-        QB__TRY(take_file(s, env));
+        QB__OR_RETURN(take_file(s, env));
     } else {
         decide_detector(s);
-        QB__TRY(decide_lengths(s, cone));
-        QB__TRY(decide_angles(s, cone));
-        QB__TRY(
+        QB__OR_RETURN(decide_lengths(s, cone));
+        QB__OR_RETURN(decide_angles(s, cone));
+        QB__OR_RETURN(
             cone ? make_circle(s, env)
                  : qb_geometry_parallel(s->views, s->angles, s->rows, s->columns, s->pixel, s->center, &s->geometry));
         if (!cone) qb__parallel_set_rows(&s->geometry, s->pixel_v);
     }
     decide_box(s);
     for (int k = 0; k < 3 && o->voxel > 0; k++) s->grid.voxel[k] = o->voxel;
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__simulate_check_sources(const qb__simulation *s) {
-    qb_status status = qb__geometry_check_units(&s->geometry);
-    if (status != QB_OK) return status;
-    status = qb__phantom_check_sources(&s->phantom, &s->geometry);
+    QB__OR_RETURN(qb__geometry_check_units(&s->geometry));
+    const qb_status status = qb__phantom_check_sources(&s->phantom, &s->geometry);
     if (status == QB_OK) return qb__grid_check_fov(&s->geometry, &s->grid);
     return status == QB_BAD_INPUT && !s->from_file ? QB_BAD_ARGUMENT : status;
 }

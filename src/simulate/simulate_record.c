@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/status.h"
 #include "io/formats.h"
 #include "io/geometry/geometry_file.h"
 #include "io/writer.h"
@@ -143,9 +144,8 @@ qb_status qb__simulate_describe(const qb__simulation *s) {
 
 qb_status qb__simulate_finish(const qb__simulation *s, qb_writer **writer) {
     char *text;
-    qb_status status = provenance_of(s, &text);
-    if (status != QB_OK) return status;
-    status = qb__writer_finish(*writer, text);
+    QB__OR_RETURN(provenance_of(s, &text));
+    const qb_status status = qb__writer_finish(*writer, text);
     *writer = NULL;
     cJSON_free(text);
     return status;

@@ -8,26 +8,22 @@
 qb_status qb__bench_link_open(const qb_env *env, size_t bytes, qb__bench_link *link) {
     const qb__comm *comm = qb__comm_of(env);
     *link = (qb__bench_link){.bytes = bytes};
-    qb_status status;
-    QB__TRY(qb__device_set_open(env, &link->set));
+    QB__OR_RETURN(qb__device_set_open(env, &link->set));
     if (link->set.count == 0) return QB_OK;
     const int here = comm ? comm->here : 1;
     link->devices = (here + link->set.sharing - 1) / link->set.sharing;
-    QB__TRY(qb__queue_create(link->set.device[0], &link->queue));
-    QB__TRY(qb__memory_create(link->set.device[0], bytes, &link->there));
-    QB__TRY(qb__host_create(link->set.device[0], bytes, &link->here));
-    QB__TRY(qb__memory_fill(link->queue, link->there, 0, 0, bytes));
-    QB__TRY(qb__queue_finish(link->queue));
-out:
-    return status;
+    QB__OR_RETURN(qb__queue_create(link->set.device[0], &link->queue));
+    QB__OR_RETURN(qb__memory_create(link->set.device[0], bytes, &link->there));
+    QB__OR_RETURN(qb__host_create(link->set.device[0], bytes, &link->here));
+    QB__OR_RETURN(qb__memory_fill(link->queue, link->there, 0, 0, bytes));
+    return qb__queue_finish(link->queue);
 }
 
 qb_status qb__bench_link_join(qb__bench_link *link, qb__comm *comm) {
     const qb__comm_grid *ranks;
     if (!comm || link->set.count == 0) return QB_OK;
-    qb_status status = qb__comm_arrange(comm, QB_OK, 1, comm->count, &ranks);
-    if (status != QB_OK) return status;
-    status = qb__agree(comm, qb__device_sum_open(link->set.device[0], ranks, link->bytes, &link->sum));
+    QB__OR_RETURN(qb__comm_arrange(comm, QB_OK, 1, comm->count, &ranks));
+    const qb_status status = qb__agree(comm, qb__device_sum_open(link->set.device[0], ranks, link->bytes, &link->sum));
     return status == QB_OK ? qb__device_sum_begin(link->sum, INFINITY) : status;
 }
 

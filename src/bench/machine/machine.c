@@ -72,11 +72,10 @@ static qb_status open_scan(machine *m, qb_scan **scan) {
     const qb_tensor flat = tensor(m->flat, QB_U16, 1, m->rows, m->columns);
     qb_scan_options options;
     for (size_t v = 0; v < m->views; v++) m->angle[v] = pi * (double)v / (double)m->views;
-    qb_status status = qb_params_init(qb_scan_params, &options);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_params_init(qb_scan_params, &options));
     options.pixel_size = 1;
     options.quantity = QB_COUNTS;
-    status = qb_scan_from_tensor(&counts, m->angle, &flat, NULL, &options, &m->env, scan);
+    const qb_status status = qb_scan_from_tensor(&counts, m->angle, &flat, NULL, &options, &m->env, scan);
     qb_params_clear(qb_scan_params, &options);
     return status;
 }
@@ -183,8 +182,7 @@ static void learn_fbp(machine *m, const cJSON *plan, const cJSON *report) {
 /* ---- fdk ---- */
 
 static qb_status plan_fdk(machine *m, qb_scan *scan, void *options, const qb_output_options *output, qb_job **job) {
-    qb_status status = qb_geometry_cone(m->views, m->angle, CUBE, CUBE, 1, 1, 2 * CUBE, 3 * CUBE, 0, 0, &m->geometry);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_geometry_cone(m->views, m->angle, CUBE, CUBE, 1, 1, 2 * CUBE, 3 * CUBE, 0, 0, &m->geometry));
     return qb_fdk_plan(scan, &m->geometry, NULL, options, output, "qb plan", &m->env, job);
 }
 

@@ -41,24 +41,23 @@ static qb_status make(descending *d) {
                                    .accuracy = QB_ACCURACY_HIGH};
     double angles[MANY];
     qb__choice choice;
-    qb_status status;
     for (size_t v = 0; v < d->views; v++) {
         angles[v] = pi * (double)v / (double)d->views;
         d->theta[v] = pi / (double)d->views;
     }
-    QB__TRY(qb__choose(&question, &choice));
+    QB__OR_RETURN(qb__choose(&question, &choice));
     d->kernel = choice.variant->id;
-    QB__TRY(qb_geometry_parallel(d->views, angles, d->slices, SIDE, 1, (SIDE - 1) / 2.0, &d->geometry));
-    QB__TRY(qb__system_matrix_create(&d->geometry, &grid, 1, (const qb__icd_variant *)choice.variant, &d->matrix));
-    QB__TRY(qb__filter_create("hann", QB_PAD_EDGE, SIDE, 1, &d->filter));
-    QB__TRY(qb__alloc(d->views * d->slices * SIDE, sizeof *d->lines, &d->lines));
+    QB__OR_RETURN(qb_geometry_parallel(d->views, angles, d->slices, SIDE, 1, (SIDE - 1) / 2.0, &d->geometry));
+    QB__OR_RETURN(
+        qb__system_matrix_create(&d->geometry, &grid, 1, (const qb__icd_variant *)choice.variant, &d->matrix));
+    QB__OR_RETURN(qb__filter_create("hann", QB_PAD_EDGE, SIDE, 1, &d->filter));
+    QB__OR_RETURN(qb__alloc(d->views * d->slices * SIDE, sizeof *d->lines, &d->lines));
     for (size_t i = 0; i < d->views * d->slices * SIDE; i++) d->lines[i] = (float)(1 + little * sin((double)i));
     d->settings = (qb__icd_settings){.prior = {1.2, 2, 1, little / SIDE, 1 / 6.828, 0.7071 / 6.828, 0},
                                      .sigma_y = little,
                                      .radius = RADIUS,
                                      .equits = TURNS};
-out:
-    return status;
+    return QB_OK;
 }
 
 static void unmake(descending *d) {
@@ -123,16 +122,14 @@ static qb_status run(descending *d, size_t views, qb_mbir_matrix kind, qb__icd_w
 /* One slice by SuperVoxels, measured like groups. */
 static qb_status measure_single(descending *d, cJSON *rates) {
     double few, many;
-    qb_status status;
     d->slices = 1;
-    QB__TRY(run(d, FEW, QB_MATRIX_FLY, QB__WEIGH_TRANSMISSION, &few));
+    QB__OR_RETURN(run(d, FEW, QB_MATRIX_FLY, QB__WEIGH_TRANSMISSION, &few));
     const double brief = d->turn_cpu;
-    QB__TRY(run(d, MANY, QB_MATRIX_FLY, QB__WEIGH_TRANSMISSION, &many));
+    QB__OR_RETURN(run(d, MANY, QB_MATRIX_FLY, QB__WEIGH_TRANSMISSION, &many));
     const double priors = fmax(brief - few * (d->turn_cpu - brief) / (many - few), 0.01 * d->turn_cpu);
     qb__machine_know(rates, QB__RATE_ICD_SINGLE_PRIOR, (double)qb__icd_pixels(SIDE, SIDE, RADIUS), priors);
     qb__machine_know(rates, QB__RATE_ICD_SINGLE, many, d->turn_cpu - priors);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* The time of a sweep is t = entries * a + b, with b for the priors: measured with many views and with few. */
@@ -145,11 +142,10 @@ static qb_status measure(descending *d, cJSON *rates) {
                  {QB_MATRIX_FLOATS, QB__RATE_ICD_FLOATS}};
     const double groups = (double)(d->slices / QB__ICD_LANES), voxels = (double)qb__icd_pixels(SIDE, SIDE, RADIUS);
     double few, many, fly = 0, priors = 0;
-    qb_status status;
-    QB__TRY(run(d, FEW, QB_MATRIX_FLY, QB__WEIGH_NONE, &few));
+    QB__OR_RETURN(run(d, FEW, QB_MATRIX_FLY, QB__WEIGH_NONE, &few));
     const double short_turn = d->turn_cpu / groups;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        QB__TRY(run(d, MANY, kinds[i].kind, QB__WEIGH_NONE, &many));
+        QB__OR_RETURN(run(d, MANY, kinds[i].kind, QB__WEIGH_NONE, &many));
         const double turn = d->turn_cpu / groups;
         if (kinds[i].kind == QB_MATRIX_FLY) {
             fly = turn;
@@ -161,18 +157,16 @@ static qb_status measure(descending *d, cJSON *rates) {
         if (kinds[i].kind == QB_MATRIX_BYTES) qb__machine_know(rates, QB__RATE_ICD_MATRIX, many, d->matrix_cpu);
         qb__machine_know(rates, kinds[i].rate, many * QB__ICD_LANES, turn - priors);
     }
-    QB__TRY(run(d, MANY, QB_MATRIX_FLY, QB__WEIGH_TRANSMISSION, &many));
+    QB__OR_RETURN(run(d, MANY, QB_MATRIX_FLY, QB__WEIGH_TRANSMISSION, &many));
     qb__machine_know(rates, QB__RATE_ICD_WEIGHTS, many * QB__ICD_LANES, fmax(d->turn_cpu / groups - fly, 0.01 * fly));
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__machine_icd(cJSON *rates, const qb_env *env) {
     descending d = {.env = env};
-    qb_status status = qb__pool_create(env ? env->threads : 0, &d.pool);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pool_create(env ? env->threads : 0, &d.pool));
     d.slices = (size_t)(QB__ICD_LANES * qb__pool_threads(d.pool));
-    status = measure(&d, rates);
+    qb_status status = measure(&d, rates);
     for (int i = 0; i < TIMES && status == QB_OK; i++)
         status = measure_single(&d, rates); /* it is short, so the fastest run counts */
     qb__pool_destroy(d.pool);

@@ -43,27 +43,22 @@ static const float *image_of(const device_trial *t, size_t place) { return t->no
 
 static qb_status make_noise(device_trial *t) {
     const size_t bytes = image(t) * sizeof(float);
-    qb_status status;
-    QB__TRY(qb__alloc(NOISE, bytes, &t->noise));
+    QB__OR_RETURN(qb__alloc(NOISE, bytes, &t->noise));
     qb__noise(t->noise, NOISE * image(t), 20261);
-    QB__TRY(qb__memory_create(t->cone.base.device, block(t) * bytes, &t->cone.base.rows));
+    QB__OR_RETURN(qb__memory_create(t->cone.base.device, block(t) * bytes, &t->cone.base.rows));
     for (size_t i = 0; i < block(t); i++)
-        QB__TRY(qb__memory_upload(t->cone.base.queue, t->cone.base.rows, i * bytes, image_of(t, i), bytes));
-    QB__TRY(qb__queue_finish(t->cone.base.queue));
-out:
-    return status;
+        QB__OR_RETURN(qb__memory_upload(t->cone.base.queue, t->cone.base.rows, i * bytes, image_of(t, i), bytes));
+    return qb__queue_finish(t->cone.base.queue);
 }
 
 static qb_status make(qb__trial *trial, const qb__trial_sizes *sizes) {
     device_trial *t = (device_trial *)trial;
     size_t bytes;
-    qb_status status;
-    QB__TRY(qb__cone_trial_make(&t->cone, sizes));
-    QB__TRY(make_noise(t));
-    QB__TRY(qb__mul(slice(t), sizes->nz, sizeof(float), &bytes) ? QB_OK : qb__fail(QB_NO_MEMORY, "too many voxels"));
-    QB__TRY(qb__memory_create(trial->device, bytes, &trial->out));
-out:
-    return status;
+    QB__OR_RETURN(qb__cone_trial_make(&t->cone, sizes));
+    QB__OR_RETURN(make_noise(t));
+    QB__OR_RETURN(qb__mul(slice(t), sizes->nz, sizeof(float), &bytes) ? QB_OK
+                                                                      : qb__fail(QB_NO_MEMORY, "too many voxels"));
+    return qb__memory_create(trial->device, bytes, &trial->out);
 }
 
 static void release(qb__trial *trial) {
@@ -103,9 +98,8 @@ static qb_status pass(qb__trial *trial) {
     const size_t range = block(t) / t->turns, views = p->views / t->turns;
     for (size_t v = 0; v < views; v += range) {
         const size_t end = qb__smaller(v + range, views);
-        qb_status status = variant_of(t)->run(t->plan, trial->queue, trial->packed, v, end,
-                                              (qb__bp_cone_window){0, p->rows}, 0, p->nz, trial->out, 0, v > 0);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(variant_of(t)->run(t->plan, trial->queue, trial->packed, v, end, (qb__bp_cone_window){0, p->rows},
+                                         0, p->nz, trial->out, 0, v > 0));
     }
     return QB_OK;
 }

@@ -30,7 +30,6 @@ out:
 }
 
 qb_status qb__cone_trial_make(qb__cone_trial *t, const qb__trial_sizes *sizes) {
-    qb_status status;
     t->base.all = 1;
     t->problem = (qb__bp_cone_problem){.views = sizes->views,
                                        .columns = sizes->columns,
@@ -38,14 +37,12 @@ qb_status qb__cone_trial_make(qb__cone_trial *t, const qb__trial_sizes *sizes) {
                                        .nx = sizes->nx,
                                        .ny = sizes->ny,
                                        .nz = sizes->nz};
-    QB__TRY(qb__alloc(sizes->views, sizeof *t->matrix, &t->matrix));
-    QB__TRY(qb__alloc(sizes->views, sizeof *t->largest, &t->largest));
+    QB__OR_RETURN(qb__alloc(sizes->views, sizeof *t->matrix, &t->matrix));
+    QB__OR_RETURN(qb__alloc(sizes->views, sizeof *t->largest, &t->largest));
     t->problem.matrix = (const double(*)[12])t->matrix;
     t->problem.largest = t->largest;
     for (size_t v = 0; v < sizes->views; v++) t->largest[v] = 1; /* qb__noise */
-    status = circle(&t->problem, t->matrix);
-out:
-    return status;
+    return circle(&t->problem, t->matrix);
 }
 
 void qb__cone_trial_release(qb__cone_trial *t) { QB__FREE(t->matrix, t->largest); }

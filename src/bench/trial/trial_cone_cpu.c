@@ -51,8 +51,7 @@ static void middle(size_t n, size_t *from, size_t *to) {
 
 static qb_status make(qb__trial *trial, const qb__trial_sizes *sizes) {
     cpu_trial *t = (cpu_trial *)trial;
-    qb_status status;
-    QB__TRY(qb__cone_trial_make(&t->cone, sizes));
+    QB__OR_RETURN(qb__cone_trial_make(&t->cone, sizes));
     t->few = t->cone.problem;
     t->brick = (qb__bp_cone_brick){.x1 = sizes->nx, .y1 = sizes->ny, .z1 = sizes->nz};
     if (!trial->pool) {
@@ -60,11 +59,10 @@ static qb_status make(qb__trial *trial, const qb__trial_sizes *sizes) {
         middle(sizes->nx, &t->brick.x0, &t->brick.x1);
         middle(sizes->ny, &t->brick.y0, &t->brick.y1);
     }
-    QB__TRY(qb__alloc(IMAGES * image(t), sizeof *t->images, &t->images));
-    QB__TRY(qb__alloc(voxels(t), sizeof *t->block, &t->block));
+    QB__OR_RETURN(qb__alloc(IMAGES * image(t), sizeof *t->images, &t->images));
+    QB__OR_RETURN(qb__alloc(voxels(t), sizeof *t->block, &t->block));
     qb__noise(t->images, IMAGES * image(t), 20262);
-out:
-    return status;
+    return QB_OK;
 }
 
 static void release(qb__trial *trial) {

@@ -29,7 +29,6 @@ static size_t pixels(const joseph_trial *t) { return t->problem.views * t->probl
 
 static qb_status make(qb__trial *trial, const qb__trial_sizes *s) {
     joseph_trial *t = (joseph_trial *)trial;
-    qb_status status;
     trial->all = 1;
     t->grid = (qb_grid){.n = {s->nx, s->ny, s->nz}, .voxel = {1, 1, 1}};
     t->problem = (qb__joseph_problem){.views = s->views,
@@ -38,12 +37,10 @@ static qb_status make(qb__trial *trial, const qb__trial_sizes *s) {
                                       .planes = qb__larger(s->nx, s->ny),
                                       .geometry = &t->geometry,
                                       .grid = &t->grid};
-    QB__TRY(qb__project_circle(s, &t->geometry));
-    QB__TRY(qb__alloc(voxels(t), sizeof *t->volume, &t->volume));
+    QB__OR_RETURN(qb__project_circle(s, &t->geometry));
+    QB__OR_RETURN(qb__alloc(voxels(t), sizeof *t->volume, &t->volume));
     qb__noise(t->volume, voxels(t), 20262);
-    QB__TRY(qb__memory_create(trial->device, qb__larger(voxels(t), pixels(t)) * sizeof(float), &trial->out));
-out:
-    return status;
+    return qb__memory_create(trial->device, qb__larger(voxels(t), pixels(t)) * sizeof(float), &trial->out);
 }
 
 static void release(qb__trial *trial) {
@@ -60,17 +57,14 @@ static qb_status open_attempt(qb__trial *trial, qb__trial_result *result) {
     joseph_trial *t = (joseph_trial *)trial;
     qb__joseph_lay_out(&t->problem, trial->values);
     const size_t nz = t->grid.n[2], lines = qb__joseph_slab_bytes(&t->problem, nz);
-    qb_status status;
     result->block = t->problem.views;
     result->packed_bytes = qb__joseph_block_bytes(&t->problem, t->problem.views);
-    QB__TRY(qb__joseph_plan_create(trial->device, &t->problem, (qb__joseph_most){nz, t->problem.views}, trial->values,
-                                   &t->plan));
-    QB__TRY(qb__memory_create(trial->device, lines, &t->from));
-    QB__TRY(qb__memory_create(trial->device, lines, &t->back));
-    QB__TRY(qb__memory_fill(trial->queue, t->from, 0, 0, lines));
-    QB__TRY(qb__memory_fill(trial->queue, t->back, 0, 0, lines));
-out:
-    return status;
+    QB__OR_RETURN(qb__joseph_plan_create(trial->device, &t->problem, (qb__joseph_most){nz, t->problem.views},
+                                         trial->values, &t->plan));
+    QB__OR_RETURN(qb__memory_create(trial->device, lines, &t->from));
+    QB__OR_RETURN(qb__memory_create(trial->device, lines, &t->back));
+    QB__OR_RETURN(qb__memory_fill(trial->queue, t->from, 0, 0, lines));
+    return qb__memory_fill(trial->queue, t->back, 0, 0, lines);
 }
 
 static void close_attempt(qb__trial *trial) {

@@ -37,30 +37,24 @@ static size_t noise_views(const parallel_trial *t) {
 
 static qb_status make_noise(parallel_trial *t) {
     size_t count = noise_views(t) * t->base.all * t->problem.columns;
-    qb_status status;
-    QB__TRY(qb__alloc(count, sizeof(float), &t->noise));
-    QB__TRY(qb__alloc(t->base.all, sizeof(float), &t->largest));
+    QB__OR_RETURN(qb__alloc(count, sizeof(float), &t->noise));
+    QB__OR_RETURN(qb__alloc(t->base.all, sizeof(float), &t->largest));
     qb__noise(t->noise, count, 20260);
     for (unsigned s = 0; s < t->base.all; s++) t->largest[s] = 1.0f;
     t->problem.largest = t->largest;
-    QB__TRY(qb__memory_create(t->base.device, count * sizeof(float), &t->base.rows));
-    QB__TRY(qb__memory_upload(t->base.queue, t->base.rows, 0, t->noise, count * sizeof(float)));
-    QB__TRY(qb__queue_finish(t->base.queue));
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_create(t->base.device, count * sizeof(float), &t->base.rows));
+    QB__OR_RETURN(qb__memory_upload(t->base.queue, t->base.rows, 0, t->noise, count * sizeof(float)));
+    return qb__queue_finish(t->base.queue);
 }
 
 static qb_status make(qb__trial *trial, const qb__trial_sizes *sizes) {
     parallel_trial *t = (parallel_trial *)trial;
-    qb_status status;
     t->base.all = (unsigned)sizes->nz;
     t->problem =
         (qb__bp_parallel_problem){.views = sizes->views, .columns = sizes->columns, .nx = sizes->nx, .ny = sizes->ny};
-    QB__TRY(qb__half_turn(&t->problem, &t->coefficients));
-    QB__TRY(make_noise(t));
-    QB__TRY(qb__memory_create(trial->device, sizes->nx * sizes->ny * t->base.all * sizeof(float), &trial->out));
-out:
-    return status;
+    QB__OR_RETURN(qb__half_turn(&t->problem, &t->coefficients));
+    QB__OR_RETURN(make_noise(t));
+    return qb__memory_create(trial->device, sizes->nx * sizes->ny * t->base.all * sizeof(float), &trial->out);
 }
 
 static void release(qb__trial *trial) {
@@ -90,9 +84,8 @@ static qb_status pack(qb__trial *trial) {
     size_t columns = t->problem.columns, block = noise_views(t);
     for (size_t v = 0; v < t->problem.views; v += block) {
         size_t end = v + block < t->problem.views ? v + block : t->problem.views;
-        qb_status status = variant_of(t)->pack(t->plan, trial->queue, trial->rows, 0, trial->all * columns, columns, v,
-                                               end, trial->slices, trial->packed);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(variant_of(t)->pack(t->plan, trial->queue, trial->rows, 0, trial->all * columns, columns, v, end,
+                                          trial->slices, trial->packed));
     }
     return QB_OK;
 }

@@ -44,19 +44,17 @@ static const float *rows_of(const cpu_trial *t, size_t view) {
 
 static qb_status make(qb__trial *trial, const qb__trial_sizes *s) {
     cpu_trial *t = (cpu_trial *)trial;
-    qb_status status;
     trial->all = (unsigned)s->nz;
     t->stride = qb__round_up(s->columns, 16);
     t->problem = (qb__bp_parallel_problem){.views = s->views, .columns = s->columns, .nx = s->nx, .ny = s->ny};
-    QB__TRY(qb__half_turn(&t->problem, &t->coefficients));
-    QB__TRY(qb__alloc(s->nz, sizeof *t->largest, &t->largest));
-    QB__TRY(qb__alloc(NOISE * s->nz * t->stride, sizeof *t->noise, &t->noise));
-    QB__TRY(qb__alloc(s->nz * s->nx * s->ny, sizeof *t->slab, &t->slab));
+    QB__OR_RETURN(qb__half_turn(&t->problem, &t->coefficients));
+    QB__OR_RETURN(qb__alloc(s->nz, sizeof *t->largest, &t->largest));
+    QB__OR_RETURN(qb__alloc(NOISE * s->nz * t->stride, sizeof *t->noise, &t->noise));
+    QB__OR_RETURN(qb__alloc(s->nz * s->nx * s->ny, sizeof *t->slab, &t->slab));
     qb__noise(t->noise, NOISE * s->nz * t->stride, 20260);
     for (size_t i = 0; i < s->nz; i++) t->largest[i] = 1;
     t->problem.largest = t->largest;
-out:
-    return status;
+    return QB_OK;
 }
 
 static void release(qb__trial *trial) {

@@ -67,14 +67,11 @@ qb__question qb__trial_question(const qb__trial *t) {
 /* ---- one attempt ---- */
 
 static qb_status on_device(qb__trial *t, qb_status (*work)(qb__trial *), double *seconds) {
-    qb_status status;
-    QB__TRY(qb__event_record(t->from, t->queue));
-    QB__TRY(work(t));
-    QB__TRY(qb__event_record(t->to, t->queue));
-    QB__TRY(qb__queue_finish(t->queue));
-    QB__TRY(qb__event_seconds(t->from, t->to, seconds));
-out:
-    return status;
+    QB__OR_RETURN(qb__event_record(t->from, t->queue));
+    QB__OR_RETURN(work(t));
+    QB__OR_RETURN(qb__event_record(t->to, t->queue));
+    QB__OR_RETURN(qb__queue_finish(t->queue));
+    return qb__event_seconds(t->from, t->to, seconds);
 }
 
 void qb__trial_each(qb__trial *t, size_t count, void (*run)(void *context, size_t task, int worker)) {
@@ -93,18 +90,15 @@ static qb_status elapsed(qb__trial *t, qb_status (*work)(qb__trial *), double *s
 }
 
 static qb_status open_attempt(qb__trial *t, qb__trial_result *result) {
-    qb_status status;
-    QB__TRY(t->kind->open(t, result));
+    QB__OR_RETURN(t->kind->open(t, result));
     if (!t->device) {
         t->scratch_bytes = qb__round_up(t->scratch_bytes, 64);
-        QB__TRY(qb__alloc(1, result->packed_bytes, &t->views_packed));
+        QB__OR_RETURN(qb__alloc(1, result->packed_bytes, &t->views_packed));
         return qb__alloc(t->pool ? (size_t)qb__pool_threads(t->pool) : 1, t->scratch_bytes, &t->scratch);
     }
-    QB__TRY(qb__memory_create(t->device, result->packed_bytes, &t->packed));
-    QB__TRY(qb__memory_fill(t->queue, t->packed, 0, 0xff, result->packed_bytes));
-    QB__TRY(qb__memory_fill(t->queue, t->out, 0, 0xff, qb__memory_bytes(t->out)));
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_create(t->device, result->packed_bytes, &t->packed));
+    QB__OR_RETURN(qb__memory_fill(t->queue, t->packed, 0, 0xff, result->packed_bytes));
+    return qb__memory_fill(t->queue, t->out, 0, 0xff, qb__memory_bytes(t->out));
 }
 
 static void close_attempt(qb__trial *t) {

@@ -155,8 +155,7 @@ static qb_status measure_until_settled(tuner *t) {
     do {
         before = cJSON_GetArraySize(t->list);
         for (int m = 0; m < INTERPS * CLASSES; m++) {
-            qb_status status = measure_chosen(t, m / CLASSES, QB_ACCURACY_HIGH + m % CLASSES);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(measure_chosen(t, m / CLASSES, QB_ACCURACY_HIGH + m % CLASSES));
         }
     } while (cJSON_GetArraySize(t->list) > before);
     return QB_OK;
@@ -174,8 +173,7 @@ static qb_status search_all(tuner *t) {
          * once nevertheless. */
         if (now <= t->end || (t->text && done == 0)) {
             const double deadline = now + (t->end - now) / (double)(t->wanted - done);
-            qb_status status = qb__tune_variant(&t->place, row, deadline, new_row(t));
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(qb__tune_variant(&t->place, row, deadline, new_row(t)));
         }
         qb__progress(t->place.env, "tuning", ++done, t->wanted + 1);
     }

@@ -25,10 +25,9 @@ static qb_status try_values(search *s, const int *values) {
     const qb__question *q = &s->place->question;
     if (s->variant->unusable && s->variant->unusable(q->device, q->problem, values)) return QB_OK;
     qb__trial_result result;
-    qb_status status = qb__check_cancel(s->place->env);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__check_cancel(s->place->env));
     s->tried++;
-    status = qb__trial_run(s->place->trial, s->variant, values, (unsigned)q->slices, 3, &result);
+    const qb_status status = qb__trial_run(s->place->trial, s->variant, values, (unsigned)q->slices, 3, &result);
     if (status == QB_NO_DEVICE) return status; /* the device is lost */
     if (status != QB_OK || !(result.rel_l2 < qb__accuracy_bound(s->variant->accuracy))) {
         s->wrong++;
@@ -93,8 +92,7 @@ qb_status qb__tune_variant(const qb__tune_place *place, const qb__variant *varia
         cJSON_AddStringToObject(row, "not_run", why);
         return QB_OK;
     }
-    qb_status status = descend(&s, start.values);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(descend(&s, start.values));
     cJSON_AddNumberToObject(row, "tried", s.tried);
     cJSON_AddNumberToObject(row, "left_out", s.wrong);
     return s.best.giga_updates > 0 ? keep(&s, row) : QB_OK;

@@ -41,8 +41,7 @@ static qb_status pack_block(void *context, size_t number, size_t worker) {
     const uint64_t at = b->at + (uint64_t)number * BLOCK;
     (void)worker;
     k->bytes = (size_t)(b->end - at < BLOCK ? b->end - at : BLOCK);
-    const qb_status status = qb__pread_all(b->fd, b->path, k->in, k->bytes, at);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(b->fd, b->path, k->in, k->bytes, at));
     z_stream z = {.next_in = k->in, .avail_in = (uInt)k->bytes, .next_out = k->out, .avail_out = ROOM};
     if (deflateInit2(&z, QB__CODEC_LEVEL, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return qb__fail(QB_NO_MEMORY, "%s: no memory to compress it", b->path);

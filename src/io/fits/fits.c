@@ -58,8 +58,7 @@ static qb_status read_header(int fd, const char *path, uint64_t *at, header *h) 
     char block[BLOCK];
     *h = (header){.meaning = {.slope = 1, .blank = NAN}};
     for (int n = 0; n < BLOCKS_MOST && !h->ended; n++, *at += BLOCK) {
-        const qb_status status = qb__pread_all(fd, path, block, BLOCK, *at);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__pread_all(fd, path, block, BLOCK, *at));
         for (int i = 0; i < BLOCK / CARD && !h->ended; i++) set_card(h, block + i * CARD);
     }
     return h->ended ? QB_OK : qb__fail(QB_BAD_INPUT, "%s: its FITS header has no END: it is incomplete", path);

@@ -187,8 +187,7 @@ static void tell_header(qb__angle_list *list, const beginning *b, size_t column)
 /* One row of numbers and nothing else is the list of angles. */
 static qb_status read_row(qb__angle_list *list, const char *line, size_t columns) {
     const char separator = separator_of(line);
-    qb_status status = qb__alloc(columns, sizeof *list->values, &list->values);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(columns, sizeof *list->values, &list->values));
     list->row = true;
     for (const char *at = first_column(line, separator); at && list->row; at = next_column(at, separator))
         list->row = number_at(at, separator, &list->values[list->count++]);

@@ -39,8 +39,7 @@ static qb_status drift_at(const cJSON *drift, const char *key, const qb__ctsimu_
     if (!is_known(drift)) return QB_OK;
     if (cJSON_GetObjectItemCaseSensitive(drift, "file") && !value)
         return qb__fail(QB_UNSUPPORTED, "a drift is in a file of its own: write its values into the scenario");
-    qb_status status = unit_of(drift, key, kind, &factor);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(unit_of(drift, key, kind, &factor));
     if (cJSON_IsNumber(value)) {
         *sum += factor * value->valuedouble;
         return QB_OK;
@@ -101,20 +100,18 @@ static qb_status unit_vector(const char *what, double v[3]) {
 
 static qb_status place(const cJSON *json, qb__ctsimu_place *p) {
     const cJSON *center = cJSON_GetObjectItemCaseSensitive(json, "center");
-    qb_status status;
     if (!center) center = cJSON_GetObjectItemCaseSensitive(json, "centre");
     if (cJSON_GetObjectItemCaseSensitive(json, "deviation"))
         return qb__fail(QB_UNSUPPORTED, "'deviation' is of a file format before 1.0: save the scenario anew");
-    QB__TRY(vector_at(center, "xyz", NULL, p->center));
-    QB__TRY(vector_at(cJSON_GetObjectItemCaseSensitive(json, "vector_u"), "xyz", NULL, p->axis[0]));
-    QB__TRY(vector_at(cJSON_GetObjectItemCaseSensitive(json, "vector_w"), "xyz", NULL, p->axis[2]));
-    QB__TRY(unit_vector("vector_u", p->axis[0]));
-    QB__TRY(unit_vector("vector_w", p->axis[2]));
+    QB__OR_RETURN(vector_at(center, "xyz", NULL, p->center));
+    QB__OR_RETURN(vector_at(cJSON_GetObjectItemCaseSensitive(json, "vector_u"), "xyz", NULL, p->axis[0]));
+    QB__OR_RETURN(vector_at(cJSON_GetObjectItemCaseSensitive(json, "vector_w"), "xyz", NULL, p->axis[2]));
+    QB__OR_RETURN(unit_vector("vector_u", p->axis[0]));
+    QB__OR_RETURN(unit_vector("vector_w", p->axis[2]));
     if (fabs(qb__dot(p->axis[0], p->axis[2])) > 1e-6)
         return qb__fail(QB_BAD_INPUT, "vector_u and vector_w are not at right angles");
     qb__cross(p->axis[2], p->axis[0], p->axis[1]);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Convert a direction or a point from the axes of the world or of the part. */
@@ -149,38 +146,34 @@ static qb_status deviate(const cJSON *json, const qb__ctsimu_frame *f, qb__ctsim
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(json, "type"),
                 *at = cJSON_GetObjectItemCaseSensitive(json, "pivot");
     double axis[3], pivot[3], amount;
-    qb_status status;
     if (!is_known(json)) return QB_OK;
     memcpy(pivot, p->center, sizeof pivot);
-    QB__TRY(axis_of(cJSON_GetObjectItemCaseSensitive(json, "axis"), p, f, axis));
+    QB__OR_RETURN(axis_of(cJSON_GetObjectItemCaseSensitive(json, "axis"), p, f, axis));
     const char *word = cJSON_IsString(type) ? type->valuestring : "";
     const bool turns = strcmp(word, "rotation") == 0;
     if (!turns && strcmp(word, "translation") != 0)
         return qb__fail(QB_BAD_INPUT, "the type of a deviation is neither translation nor rotation");
-    QB__TRY(qb__ctsimu_number(json, "amount", f, turns ? &qb__ctsimu_turn : &qb__ctsimu_length, &amount));
-    if (cJSON_IsObject(at)) QB__TRY(resolve(at, p, f, true, pivot));
+    QB__OR_RETURN(qb__ctsimu_number(json, "amount", f, turns ? &qb__ctsimu_turn : &qb__ctsimu_length, &amount));
+    if (cJSON_IsObject(at)) QB__OR_RETURN(resolve(at, p, f, true, pivot));
     for (int k = 0; k < 3 && !turns; k++) p->center[k] += amount * axis[k];
-    if (!turns) goto out;
+    if (!turns) return QB_OK;
     for (int k = 0; k < 3; k++) p->center[k] -= pivot[k];
     rotate(axis, amount, p->center);
     for (int k = 0; k < 3; k++) p->center[k] += pivot[k];
     for (int i = 0; i < 3; i++) rotate(axis, amount, p->axis[i]);
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__ctsimu_part(const cJSON *json, const qb__ctsimu_frame *f, double turn, qb__ctsimu_place *p) {
     const cJSON *deviation, *center = cJSON_GetObjectItemCaseSensitive(json, "center");
     double still[3], drifted[3];
-    qb_status status;
     if (!center) center = cJSON_GetObjectItemCaseSensitive(json, "centre");
-    QB__TRY(place(json, p));
+    QB__OR_RETURN(place(json, p));
     for (int i = 0; turn != 0 && i < 2; i++) rotate(p->axis[2], turn, p->axis[i]);
     cJSON_ArrayForEach(deviation, cJSON_GetObjectItemCaseSensitive(json, "deviations"))
-        QB__TRY(deviate(deviation, f, p));
-    QB__TRY(vector_at(center, "xyz", NULL, still));
-    QB__TRY(vector_at(center, "xyz", f, drifted));
+        QB__OR_RETURN(deviate(deviation, f, p));
+    QB__OR_RETURN(vector_at(center, "xyz", NULL, still));
+    QB__OR_RETURN(vector_at(center, "xyz", f, drifted));
     for (int k = 0; k < 3; k++) p->center[k] += drifted[k] - still[k];
-out:
-    return status;
+    return QB_OK;
 }

@@ -22,10 +22,9 @@ static qb_status make_view(const cJSON *geometry, const qb__ctsimu_frame *f, dou
     qb__ctsimu_place source, detector, stage;
     double way[3];
     qb_view *view = &g->view[f->number];
-    qb_status status;
-    QB__TRY(qb__ctsimu_part(cJSON_GetObjectItemCaseSensitive(geometry, "source"), f, 0, &source));
-    QB__TRY(qb__ctsimu_part(cJSON_GetObjectItemCaseSensitive(geometry, "detector"), f, 0, &detector));
-    QB__TRY(qb__ctsimu_part(cJSON_GetObjectItemCaseSensitive(geometry, "stage"), f, turn, &stage));
+    QB__OR_RETURN(qb__ctsimu_part(cJSON_GetObjectItemCaseSensitive(geometry, "source"), f, 0, &source));
+    QB__OR_RETURN(qb__ctsimu_part(cJSON_GetObjectItemCaseSensitive(geometry, "detector"), f, 0, &detector));
+    QB__OR_RETURN(qb__ctsimu_part(cJSON_GetObjectItemCaseSensitive(geometry, "stage"), f, turn, &stage));
     for (int k = 0; k < 3; k++) way[k] = source.center[k] - stage.center[k];
     to_stage(&stage, way, view->source);
     for (int k = 0; k < 3; k++)
@@ -36,8 +35,7 @@ static qb_status make_view(const cJSON *geometry, const qb__ctsimu_frame *f, dou
     to_stage(&stage, detector.axis[0], view->u);
     to_stage(&stage, detector.axis[1], view->v);
     for (int k = 0; k < 3; k++) view->u[k] *= pitch[0], view->v[k] *= pitch[1];
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status count_at(const cJSON *parent, const char *key, double most, double *out) {

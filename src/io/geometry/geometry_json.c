@@ -53,8 +53,7 @@ static qb_status number(const cJSON *root, const char *key, double missing, doub
 
 static qb_status count(const cJSON *root, const char *key, size_t *out) {
     double value;
-    qb_status status = number(root, key, NAN, &value);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(number(root, key, NAN, &value));
     if (!(value >= 1 && value <= QB__GEOMETRY_MOST_VIEWS && value == floor(value)))
         return qb__fail(QB_BAD_INPUT, "'%s' is %g", key, value);
     *out = (size_t)value;
@@ -168,23 +167,21 @@ static qb_status is(const cJSON *root, const char *key, const char *one, const c
 static qb_status read_root(const cJSON *root, qb_geometry *geometry) {
     bool parallel, ignored;
     double version, radius;
-    qb_status status;
-    QB__TRY(check_keys(root));
-    QB__TRY(number(root, "quickbeam_geometry", NAN, &version));
+    QB__OR_RETURN(check_keys(root));
+    QB__OR_RETURN(number(root, "quickbeam_geometry", NAN, &version));
     if (version != 1) return qb__fail(QB_UNSUPPORTED, "its version is %g, not 1", version);
-    QB__TRY(is(root, "units", "mm", NULL, &ignored));
-    QB__TRY(is(root, "beam", "cone", "parallel", &parallel));
+    QB__OR_RETURN(is(root, "units", "mm", NULL, &ignored));
+    QB__OR_RETURN(is(root, "beam", "cone", "parallel", &parallel));
     geometry->beam = parallel ? QB_BEAM_PARALLEL : QB_BEAM_CONE;
-    QB__TRY(count(root, "rows", &geometry->rows));
-    QB__TRY(count(root, "columns", &geometry->columns));
-    QB__TRY(number(root, "radius", 0, &radius));
+    QB__OR_RETURN(count(root, "rows", &geometry->rows));
+    QB__OR_RETURN(count(root, "columns", &geometry->columns));
+    QB__OR_RETURN(number(root, "radius", 0, &radius));
     const cJSON *views = cJSON_GetObjectItemCaseSensitive(root, "views");
     if (views && cJSON_GetObjectItemCaseSensitive(root, "angles_degrees"))
         return qb__fail(QB_BAD_INPUT, "both 'views' and 'angles_degrees' are there");
-    QB__TRY(views ? read_views(views, geometry) : read_circle(root, geometry));
+    QB__OR_RETURN(views ? read_views(views, geometry) : read_circle(root, geometry));
     geometry->radius = radius;
-out:
-    return status;
+    return QB_OK;
 }
 
 /* The parser takes a hundred bytes for every value, however short. */
@@ -200,8 +197,7 @@ static qb_status check_size(const qb__text *text) {
 qb_status qb__geometry_json(const qb__text *text, cJSON **object) {
     const char *stop = NULL;
     *object = NULL;
-    qb_status status = check_size(text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_size(text));
     errno = 0;
     cJSON *root = cJSON_ParseWithLengthOpts(text->data, text->length + 1, &stop, 1);
     if (!root && errno == ENOMEM) return qb__fail(QB_NO_MEMORY, "no memory for %zu bytes of JSON", text->length);
@@ -226,9 +222,8 @@ qb_status qb__geometry_of_json(const cJSON *object, qb_geometry *geometry) {
 
 qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry) {
     cJSON *object;
-    qb_status status = qb__geometry_json(text, &object);
-    if (status != QB_OK) return status;
-    status = qb__geometry_of_json(object, geometry);
+    QB__OR_RETURN(qb__geometry_json(text, &object));
+    const qb_status status = qb__geometry_of_json(object, geometry);
     cJSON_Delete(object);
     return status;
 }

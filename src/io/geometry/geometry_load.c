@@ -86,8 +86,7 @@ static qb_status load(const char *path, const qb_detector *detector, const qb_en
             return status == QB_OK ? QB_OK : qb__fail_in(status, "%s: its provenance", path);
         }
     }
-    status = qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text));
     qb__text_narrow(&text);
     status = parse(path, &text, detector, env, geometry);
     if (status == QB_OK) status = agree(detector, geometry);
@@ -102,10 +101,9 @@ qb_status qb_geometry_load(const char *path, const qb_detector *detector, const 
     QB__NEED(geometry);
     qb__inputs *files;
     *geometry = (qb_geometry){0};
-    qb_status status = qb__alloc(1, sizeof *files, &files);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *files, &files));
     qb__inputs_begin(files);
-    status = load(path, detector, env, geometry);
+    const qb_status status = load(path, detector, env, geometry);
     qb__inputs_end(files);
     geometry->read_from = files;
     if (status != QB_OK) qb_geometry_destroy(geometry);

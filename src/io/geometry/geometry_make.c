@@ -82,8 +82,7 @@ static qb_status circle(const qb_geometry_options *options, size_t views, const 
                         const qb_detector *detector, qb_geometry *geometry) {
     double u, v;
     if (!detector) return qb__fail(QB_BAD_ARGUMENT, "a circular scan needs its detector, which is NULL");
-    qb_status status = qb_detector_offset_parse(options->offset, detector->pixel_u, detector->pixel_v, &u, &v);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_detector_offset_parse(options->offset, detector->pixel_u, detector->pixel_v, &u, &v));
     if (!angles) return qb__fail(QB_BAD_ARGUMENT, "a circular scan needs its angles (--angles)");
     if (!(options->sod > 0 && options->sdd > 0))
         return qb__fail(QB_BAD_ARGUMENT,
@@ -92,9 +91,9 @@ static qb_status circle(const qb_geometry_options *options, size_t views, const 
                         options->sod, options->sdd);
     if (!(detector->pixel_u > 0 && detector->pixel_v > 0))
         return qb__fail(QB_BAD_ARGUMENT, "a cone-beam scan needs --pixel-size in mm");
-    status = qb_geometry_cone(views, angles, detector->rows, detector->columns, detector->pixel_u, detector->pixel_v,
-                              options->sod, options->sdd, u + detector->offset_u, v + detector->offset_v, geometry);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_geometry_cone(views, angles, detector->rows, detector->columns, detector->pixel_u,
+                                   detector->pixel_v, options->sod, options->sdd, u + detector->offset_u,
+                                   v + detector->offset_v, geometry));
     const qb_numbers *tilt = &options->tilt, *jitter = &options->jitter;
     for (int i = 1; i < 3; i++) {
         if (fabs(nth(tilt, i, 0)) <= QB__MOST_LEAN) continue;
@@ -107,7 +106,7 @@ static qb_status circle(const qb_geometry_options *options, size_t views, const 
                                        nth(jitter, 0, 0), nth(jitter, 1, 0), nth(jitter, 2, 1),
                                        nth(jitter, 3, 0) * degree});
     geometry->radius = options->radius;
-    status = qb__geometry_check(geometry);
+    const qb_status status = qb__geometry_check(geometry);
     if (status != QB_OK) qb_geometry_destroy(geometry);
     return status;
 }
@@ -132,10 +131,9 @@ qb_status qb_geometry_make(const qb_geometry_options *given, size_t views, const
     QB__NEED(geometry);
     qb_geometry_options seen, *options = &seen;
     *geometry = (qb_geometry){0};
-    qb_status status = qb__params_view(qb_geometry_params, given, options);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__params_view(qb_geometry_params, given, options));
     if (!options->geometry) return circle(options, views, angles, detector, geometry);
-    status = only_the_file(options, angles);
+    qb_status status = only_the_file(options, angles);
     if (status == QB_OK) status = qb_geometry_load(options->geometry, detector, env, geometry);
     if (status == QB_OK && views && geometry->views != views) {
         status = qb__fail(QB_BAD_INPUT, "%s has %zu views, the projections are %zu", options->geometry, geometry->views,

@@ -152,10 +152,9 @@ qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, c
     qb_geometry_info info = {.struct_size = sizeof info};
     qb_grid usual;
     *json = NULL;
-    qb_status status = grid ? qb__grid_check(grid) : QB_OK;
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(grid ? qb__grid_check(grid) : QB_OK);
     if (!grid) qb_grid_default(geometry, &usual);
-    status = qb__geometry_describe(geometry, grid ? qb__grid_field(grid) : 0, &info);
+    const qb_status status = qb__geometry_describe(geometry, grid ? qb__grid_field(grid) : 0, &info);
     const bool partly =
         status == QB_BAD_INPUT && info.pixel_u > 0; /* the positions of views are known, but not their field of view */
     if (status != QB_OK && !partly) return status;

@@ -84,8 +84,7 @@ static qb_status grow(reader *r) {
     if (r->room >= QB__GEOMETRY_MOST_VIEWS) return qb__fail(QB_BAD_INPUT, "more than %zu projections", r->room);
     size_t room = r->room ? 2 * r->room : 256;
     qb_view *view;
-    qb_status status = qb__alloc(room, sizeof *view, &view);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(room, sizeof *view, &view));
     if (r->room) memcpy(view, r->geometry->view, r->room * sizeof *view);
     qb__free(r->geometry->view);
     r->geometry->view = view;
@@ -171,8 +170,7 @@ static void XMLCALL begin(void *user, const char *name, const char **attributes)
 
 static qb_status set_field(reader *r, size_t index) {
     double value;
-    qb_status status = parse_numbers(fields[index].name, r->text, 1, &value);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(parse_numbers(fields[index].name, r->text, 1, &value));
     size_t offset = fields[index].offset;
     if (strstr(fields[index].name, "Angle") && fabs(value) > QB__MOST_DEGREES)
         return qb__fail(QB_BAD_INPUT, "%s is %g degrees, beyond %g", fields[index].name, value, QB__MOST_DEGREES);
@@ -270,11 +268,10 @@ qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detecto
                                 qb_geometry *geometry) {
     reader *r = NULL;
     *geometry = (qb_geometry){.rows = detector->rows, .columns = detector->columns};
-    qb_status status = qb__alloc(1, sizeof *r, &r);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *r, &r));
     *r = (reader){.detector = detector, .env = env, .geometry = geometry};
     r->parser = XML_ParserCreate(says_utf16(text->data) ? "UTF-8" : NULL);
-    status = r->parser ? parse(r, text) : qb__fail(QB_NO_MEMORY, "no memory for an XML parser");
+    const qb_status status = r->parser ? parse(r, text) : qb__fail(QB_NO_MEMORY, "no memory for an XML parser");
     if (r->parser) XML_ParserFree(r->parser);
     qb__free(r);
     return status;

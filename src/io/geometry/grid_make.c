@@ -80,8 +80,7 @@ qb_status qb_grid_make(const qb_grid_options *given, qb_grid *grid) {
     if (status == QB_OK) status = check(options, &voxels);
     if (status != QB_OK) return status;
     if (options->like) return qb_grid_load(options->like, grid);
-    status = check_voxels(&voxels, grid);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_voxels(&voxels, grid));
     for (int i = 0; i < 3; i++) {
         if (i < size->count) grid->n[i] = (size_t)size->value[i];
         if (voxels.count) grid->voxel[i] = voxels.value[i];
@@ -94,8 +93,7 @@ qb_status qb_grid_make(const qb_grid_options *given, qb_grid *grid) {
 qb_status qb_grid_slices(const char *slices, qb_grid *grid, size_t *first) {
     QB__NEED(grid);
     size_t end, step;
-    qb_status status = qb_range_parse(slices, "--slices", grid->n[2], first, &end, &step);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_range_parse(slices, "--slices", grid->n[2], first, &end, &step));
     size_t n = (end - *first + step - 1) / step;
     double middle = (double)*first + 0.5 * (double)((n - 1) * step);
     grid->offset[2] += (middle - 0.5 * ((double)grid->n[2] - 1)) * grid->voxel[2];

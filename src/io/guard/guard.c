@@ -155,12 +155,11 @@ static qb_status try_in_child(const char *path, const char *dataset) {
     if (is_proven(&one)) return QB_OK;
     pid_t child;
     int output = -1;
-    qb_status status = start(path, dataset, &child, &output);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(start(path, dataset, &child, &output));
     qb__h5_forget_broken(path);
     bool in_time = listen_to(child, output);
     close(output);
-    status = qb__guard_end(child, path, in_time);
+    const qb_status status = qb__guard_end(child, path, in_time);
     if (status == QB_OK) guard.proofs[guard.count++ % PROOFS] = one;
     return status;
 }

@@ -31,8 +31,7 @@ qb_status qb__guard_reader_create(const char *file, const char *dataset, qb__gua
     qb__guard_reader *reader;
     *out = NULL;
     if (!qb__guarded()) return QB_OK;
-    qb_status status = qb__alloc(1, sizeof *reader, &reader);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *reader, &reader));
     reader->wire = -1;
     reader->file = qb__strdup(file);
     reader->dataset = qb__strdup(dataset);
@@ -116,8 +115,7 @@ static qb_status answer_of(qb__guard_reader *reader, const qb__guard_question *q
     char words[WORDS_MOST + 1];
     bool in_time = true;
     if (reader->failed != QB_OK) return qb__fail(reader->failed, "%s", reader->words);
-    qb_status status = start(reader);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(start(reader));
     if (!ask(reader, question) || !receive(reader, answer, sizeof *answer, &in_time)) return lost(reader, in_time);
     if (answer->status == QB_OK) return QB_OK;
     if (answer->words > WORDS_MOST || !receive(reader, words, answer->words, &in_time)) return lost(reader, in_time);

@@ -29,8 +29,7 @@ static void read_little(const qb__frames *frames) {
 /* FITS with compressed images: its headers, and a little of its images. */
 static qb_status try_fits(const char *path) {
     qb__source *source;
-    qb_status status = qb__source_open(path, NULL, &source);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_open(path, NULL, &source));
     read_little(&(qb__frames){.source = source, .count = source->shape[0]});
     qb__source_close(source);
     return QB_OK;

@@ -142,14 +142,13 @@ static qb_status open_failed(const char *path, uint64_t bytes) {
 qb_status qb__h5_open(const char *path, hid_t *file) {
     uint64_t bytes;
     *file = H5I_INVALID_HID;
-    qb_status status = qb__file_size(path, &bytes);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(path, &bytes));
     int fd = open(path, O_RDONLY | O_CLOEXEC); /* the system's reason is clearer than HDF5's */
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
     close(fd);
     hid_t access = small_index();
     *file = H5Fopen(path, H5F_ACC_RDONLY, access);
-    status = *file >= 0 ? QB_OK : open_failed(path, bytes);
+    qb_status status = *file >= 0 ? QB_OK : open_failed(path, bytes);
     /* detectors write such files while others read them */
     if (status != QB_OK && strstr(qb_detail(), "is being written")) {
         *file = H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
@@ -292,8 +291,7 @@ static uint64_t bytes_of(hid_t set) {
  * missing ones as zeros, and would wait for a pipe. */
 static qb_status check_raw(const char *header, const char *name, uint64_t offset, uint64_t wanted) {
     struct stat about;
-    qb_status status = qb__external_check(header, name);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__external_check(header, name));
     if (stat(name, &about) != 0) return qb__fail_errno(errno, "opening the external data", name);
     if (!S_ISREG(about.st_mode))
         return qb__fail(QB_BAD_INPUT, "%s takes its data from %s, which is no file", header, name);

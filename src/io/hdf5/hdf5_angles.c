@@ -13,10 +13,9 @@ qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, do
     *values = NULL;
     *count = 0;
     if (unit) *unit = 0;
-    qb_status status = qb__guard_prove(path, dataset);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__guard_prove(path, dataset));
     qb__h5_enter();
-    status = qb__h5_open(path, &file);
+    qb_status status = qb__h5_open(path, &file);
     if (status != QB_OK) goto leave;
     if (!qb__h5_exists(file, dataset)) status = qb__fail(QB_NOT_FOUND, "%s: %s is not there", path, dataset);
     if (status == QB_OK) status = qb__h5_numbers(file, path, dataset, most, values, count);

@@ -179,8 +179,7 @@ static size_t count_sequences(hid_t file) {
 static qb_status open_sequence(hid_t file, const char *name, const qb__h5_map *map, sequence **out) {
     sequence *s;
     *out = NULL;
-    qb_status status = qb__alloc(1, sizeof *s, &s);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *s, &s));
     list_scans(file, name, map, s);
     const size_t sequences = s->count ? count_sequences(file) : 0;
     if (s->count && count_kind(s, OTHER) < s->count && sequences < 2) {
@@ -198,9 +197,8 @@ static qb_status open_sequence(hid_t file, const char *name, const qb__h5_map *m
 
 qb_status qb__bliss_fields(hid_t file, const char *name, const qb__h5_map *map, bool dark, qb__frames *out) {
     sequence *s;
-    qb_status status = open_sequence(file, name, map, &s);
-    if (status != QB_OK) return status;
-    status = open_kind(file, name, s, dark ? DARKS : FLATS, out);
+    QB__OR_RETURN(open_sequence(file, name, map, &s));
+    qb_status status = open_kind(file, name, s, dark ? DARKS : FLATS, out);
     if (status == QB_OK && !out->count)
         status = qb__fail(QB_BAD_INPUT, "%s: the title of none of its %zu groups says %s", name, s->count,
                           dark ? "dark" : "flat");

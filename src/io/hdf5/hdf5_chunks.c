@@ -199,10 +199,8 @@ static qb_status read_chunk(void *context, size_t piece, size_t worker) {
     const char *chunk;
     size_t bytes = 0;
     uint32_t mask;
-    qb_status status = fetch(s, at, raw, &bytes, &mask);
-    if (status != QB_OK) return status;
-    status = unpack(s, at, raw, bytes, is_packed(chunks) && !(mask >> chunks->codec_at & 1), to, &chunk);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(fetch(s, at, raw, &bytes, &mask));
+    QB__OR_RETURN(unpack(s, at, raw, bytes, is_packed(chunks) && !(mask >> chunks->codec_at & 1), to, &chunk));
     place(s, at, chunk, chunks->shuffle && !(mask >> chunks->shuffle_at & 1));
     return QB_OK;
 }

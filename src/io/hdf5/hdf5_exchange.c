@@ -44,8 +44,7 @@ static double angle_factor(hid_t file, const char *path, const double *values, s
 qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan_parts *parts) {
     double *values;
     size_t count;
-    qb_status status = qb__h5_numbers(file, name, path, ANGLES_MOST, &values, &count);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__h5_numbers(file, name, path, ANGLES_MOST, &values, &count));
     parts->angle_unit = angle_factor(file, path, values, count, parts);
     for (size_t i = 0; i < count; i++) values[i] *= parts->angle_unit;
     qb__free(parts->angles);
@@ -146,8 +145,7 @@ static qb_status take_constant(hid_t file, const char *name, const char *what, c
         qb__note(&parts->notes, "%s: it is not used" QB__CODE("metadata-unusable"), why);
     if (*why || !(value > 0)) return QB_OK;
     const size_t *data = parts->data.source->shape, image[2] = {data[sinogram ? 0 : 1], data[2]};
-    const qb_status status = qb__source_constant(parts->data.source, image, value, &fields->source);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_constant(parts->data.source, image, value, &fields->source));
     fields->count = 1;
     if (flat)
         qb__note_of(&parts->notes, QB_PROBLEM_FLATS,
@@ -175,8 +173,7 @@ static qb_status take_steps(hid_t file, const char *name, size_t views, qb__scan
                  paths[1], of[1], paths[2], of[2], views);
         return QB_OK;
     }
-    const qb_status status = qb__alloc(views, sizeof *parts->angles, &parts->angles);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *parts->angles, &parts->angles));
     parts->angle_count = views;
     for (size_t i = 0; i < parts->angle_count; i++) parts->angles[i] = (of[0] + (double)i * of[1]) * degree;
     snprintf(parts->angles_from, sizeof parts->angles_from, "%s", paths[1]);
@@ -201,8 +198,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
                             qb__scan_parts *parts) {
     char path[600], units[32];
     snprintf(path, sizeof path, "%s/data", group);
-    qb_status status = qb__h5_source(file, name, path, &parts->data.source);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__h5_source(file, name, path, &parts->data.source));
     qb__source *data = parts->data.source;
     parts->format =
         strncmp(group, "/exchange", 9) == 0 || strncmp(group, "exchange", 8) == 0 ? "DataExchange HDF5" : "HDF5";
@@ -212,7 +208,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
         snprintf(parts->quantity, sizeof parts->quantity, "counts");
     const char *flats = options ? options->flats : NULL, *darks = options ? options->darks : NULL;
     const bool sinogram = options && options->as == QB_IMAGE_SINOGRAM;
-    status = open_fields(file, name, group, "data_white", flats, sinogram, parts, &parts->flats);
+    qb_status status = open_fields(file, name, group, "data_white", flats, sinogram, parts, &parts->flats);
     if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, sinogram, parts, &parts->darks);
     if (status == QB_OK && !flats)
         status = take_constant(file, name, "flats", "/process/acquisition/flat_fields/flat_field_value", true, sinogram,

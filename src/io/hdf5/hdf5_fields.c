@@ -124,10 +124,9 @@ qb_status qb__hdf5_fields(const char *path, const char *dataset, bool dark, qb__
     hid_t file;
     qb__h5_map map = {0};
     *out = (qb__frames){0};
-    qb_status status = qb__guard_prove(path, dataset);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__guard_prove(path, dataset));
     qb__h5_enter();
-    status = qb__h5_open(path, &file);
+    qb_status status = qb__h5_open(path, &file);
     if (status != QB_OK) goto leave;
     status = qb__h5_walk(file, path, &map);
     if (status == QB_OK) status = find_fields(file, path, dataset, dark, &map, out);

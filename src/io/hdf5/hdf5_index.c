@@ -87,8 +87,7 @@ out:
 
 qb_status qb__h5_index_find(int fd, const char *path, uint64_t header, int rank, uint64_t *at) {
     unsigned char block[END_AT + 8];
-    const qb_status status = qb__pread_all(fd, path, block, sizeof block, 0);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(fd, path, block, sizeof block, 0));
     const bool known = memcmp(block, "\x89HDF\r\n\x1a\n", 8) == 0 && block[8] == 0 && block[13] == 8 &&
                        block[14] == 8 && qb__h5_word(block + 24, 8) == 0;
     return known ? find_layout(fd, path, header, rank, at) : unknown(path, "superblocks");

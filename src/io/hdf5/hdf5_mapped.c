@@ -100,11 +100,10 @@ static qb_status open_images(mapping *m, const char *name, const char *dataset, 
     if (nested == NESTED_MOST)
         return qb__fail(QB_BAD_INPUT, "%s: virtual datasets lead to each other more than %d deep", m->label,
                         NESTED_MOST);
-    qb_status status = open_file(m, name);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(open_file(m, name));
     if (!qb__h5_exists(m->source, dataset))
         return qb__fail(QB_BAD_INPUT, "%s takes images from %s:%s, which does not exist", m->label, m->path, dataset);
-    status = compare(m, dataset);
+    qb_status status = compare(m, dataset);
     if (status != QB_OK || !qb__h5_shape(m->source, dataset, &rank, shape) || rank < 2) return status;
     nested++;
     status = m->open(m->source, m->path, dataset, &source);
@@ -173,23 +172,19 @@ static qb_status check_mapping(mapping *m, int rank, qb__source *whole, uint64_t
     char name[NAME_MOST], dataset[NAME_MOST];
     size_t blocks;
     bool many = false;
-    qb_status status;
     if (H5Pget_virtual_filename(m->plist, m->index, m->name, NAME_MOST) < 0 ||
         H5Pget_virtual_dsetname(m->plist, m->index, m->dataset, NAME_MOST) < 0 || m->wanted < 0 || m->from < 0 ||
         H5Sget_simple_extent_ndims(m->wanted) != rank)
         return qb__h5_fail(QB_BAD_INPUT, m->label, "its mappings cannot be read");
     m->name[NAME_MOST - 1] = m->dataset[NAME_MOST - 1] = 0;
-    QB__TRY(add_covered(m, rank, whole, covered, &blocks));
+    QB__OR_RETURN(add_covered(m, rank, whole, covered, &blocks));
     for (size_t b = 0; b < blocks && b < BLOCKS_MOST; b++) {
-        if (!expand(m->name, b, name, &many) || !expand(m->dataset, b, dataset, &many)) {
-            status = qb__fail(QB_BAD_INPUT, "%s: the name of a source is too long", m->label);
-            goto out;
-        }
-        QB__TRY(open_images(m, name, dataset, whole));
+        if (!expand(m->name, b, name, &many) || !expand(m->dataset, b, dataset, &many))
+            return qb__fail(QB_BAD_INPUT, "%s: the name of a source is too long", m->label);
+        QB__OR_RETURN(open_images(m, name, dataset, whole));
         if (!many) break;
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Flags of incomplete images; NULL if all are complete. */

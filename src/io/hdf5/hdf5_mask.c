@@ -128,8 +128,7 @@ qb_status qb__mask_mirror(qb__detector_mask *mask, bool columns, bool rows) {
                              .columns = mask->columns};
     unsigned char *turned;
     if (!mask->marks || !(columns || rows)) return QB_OK;
-    const qb_status status = qb__alloc(mask->rows * mask->columns, 1, &turned);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(mask->rows * mask->columns, 1, &turned));
     qb__image_mask(&image, mask->marks, turned);
     qb__free(mask->marks);
     mask->marks = turned;

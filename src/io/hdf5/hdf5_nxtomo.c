@@ -91,8 +91,7 @@ static qb_status apply_control(hid_t file, const char *name, const place *at, do
                         "%s:%s is a broken link, so that projections cannot be told from other frames: restore the "
                         "file that it names",
                         name, path);
-    qb_status status = qb__h5_numbers(file, name, path, FRAMES_MOST, &control, &n);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__h5_numbers(file, name, path, FRAMES_MOST, &control, &n));
     if (n != count)
         qb__note(notes, "%s has %zu numbers for %zu frames: it is not used" QB__CODE("image-key"), path, n, count);
     for (size_t i = 0; n == count && i < n; i++) {
@@ -112,8 +111,7 @@ static qb_status sort_frames(const double *keys, size_t count, qb__scan_parts *p
     size_t known = 0;
     for (size_t k = 0; k < 3; k++) {
         qb__frames *frames = kinds[k].frames;
-        qb_status status = qb__alloc(count, sizeof *frames->index, &frames->index);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(count, sizeof *frames->index, &frames->index));
         for (size_t i = 0; i < count; i++)
             if (keys[i] == kinds[k].key) frames->index[frames->count++] = i;
         known += frames->count;
@@ -134,8 +132,7 @@ static qb_status open_frames(hid_t file, const char *name, const char *data, qb_
             qb__frames_release(all[k]);
             continue;
         }
-        qb_status status = qb__h5_source(file, name, data, &all[k]->source);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__h5_source(file, name, data, &all[k]->source));
     }
     return QB_OK;
 }

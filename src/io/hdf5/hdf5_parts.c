@@ -93,13 +93,11 @@ static qb_status begin_part(const qb_writer *writer, const char *fresh, qb__h5_p
 }
 
 static qb_status allocate(qb__h5_parts *parts, size_t count) {
-    qb_status status;
     parts->count = count;
-    QB__TRY(qb__alloc(count, sizeof *parts->offset, &parts->offset));
-    QB__TRY(qb__alloc(count, sizeof *parts->fd, &parts->fd));
+    QB__OR_RETURN(qb__alloc(count, sizeof *parts->offset, &parts->offset));
+    QB__OR_RETURN(qb__alloc(count, sizeof *parts->fd, &parts->fd));
     for (size_t i = 0; i < count; i++) parts->fd[i] = -1;
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Check now what would fail at the end. */
@@ -139,8 +137,7 @@ out:
 static qb_status make_folder(qb_writer *writer, qb__h5_parts *parts, const char *folder) {
     const char *fresh;
     if (parts->staged) return mkdir(parts->fresh, 0777) == 0 ? QB_OK : qb__fail_errno(errno, "creating", parts->fresh);
-    const qb_status status = qb__publication_folder(writer->set, folder, NULL, &fresh);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__publication_folder(writer->set, folder, NULL, &fresh));
     return (parts->fresh = qb__strdup(fresh)) ? QB_OK : no_name(writer);
 }
 
@@ -229,8 +226,7 @@ qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__writer_location *plac
 /* A percent sign begins a pattern in the name of a source. */
 static qb_status source_name(const qb__h5_parts *parts, size_t part, char **name) {
     char file[NAME];
-    qb_status status = qb__alloc(2 * strlen(parts->folder) + NAME + 2, 1, name);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(2 * strlen(parts->folder) + NAME + 2, 1, name));
     char *to = *name;
     for (const char *from = parts->folder; *from; from++) {
         *to++ = *from;

@@ -83,11 +83,10 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
         return qb__fail(QB_BAD_INPUT, "%s holds %zu arrays: choose one by --dataset:%s", name, arrays->count, names);
     }
     if (!path) path = arrays->text[0];
-    qb_status status = qb__h5_source(file, name, path, &parts->data.source);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__h5_source(file, name, path, &parts->data.source));
     parts->format = "HDF5";
     parts->data.count = parts->data.source->shape[0];
-    status = qb__h5_axes(file, name, path, parts);
+    const qb_status status = qb__h5_axes(file, name, path, parts);
     snprintf(parts->quantity, sizeof parts->quantity, "%s", parts->data.source->quantity);
     take_neighbours(file, name, path, map, as, parts);
     return status;

@@ -224,8 +224,7 @@ static qb_status open_plain(hid_t set, const char *path, qb_dtype dtype, const s
 
 static qb_status open_h5(const h5_source *found, const char *path, qb__source **source) {
     h5_source *h5;
-    qb_status status = qb__source_create(sizeof *h5, "HDF5", path, &h5);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *h5, "HDF5", path, &h5));
     qb__source named = h5->base;
     *h5 = *found;
     h5->base.format = named.format;
@@ -351,8 +350,7 @@ static qb_status read_lengths(hid_t file, const char *path, const char *label, q
     }
     (*source)->z_down = down != 0;
     if (missing[0] != missing[1] && !isnan(missing[1])) {
-        const qb_status status = qb__source_values(source, 1, 0, missing[0]);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__source_values(source, 1, 0, missing[0]));
         missing[0] = missing[1];
     }
     return qb__source_values(source, slope, intercept, missing[0]);
@@ -377,8 +375,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
         H5Dclose(h5.set);
         return status;
     }
-    status = open_dataset(label, &h5, source);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(open_dataset(label, &h5, source));
     if (h5.stored > 3)
         qb__source_tell(*source, "dimensions of 1 are left out: %s is read as %zu x %zu x %zu", all, h5.base.shape[0],
                         h5.base.shape[1], h5.base.shape[2]);

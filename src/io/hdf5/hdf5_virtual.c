@@ -83,9 +83,8 @@ static qb_status open_part(const char *path, const char *dataset, const qb__sour
                            identity *own, qb__source **part) {
     hid_t file;
     *part = NULL;
-    qb_status status = qb__h5_open(path, &file);
-    if (status != QB_OK) return status;
-    status = check_identity(file, path, dataset, number, own);
+    QB__OR_RETURN(qb__h5_open(path, &file));
+    qb_status status = check_identity(file, path, dataset, number, own);
     if (status == QB_OK) status = own->open(file, path, dataset, part);
     H5Fclose(file);
     if (status != QB_OK) return status;

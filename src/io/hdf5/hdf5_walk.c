@@ -95,8 +95,7 @@ static qb_status keep_spot(walk *w, const H5O_info_t *object, bool *again) {
     if (2 * w->seen_count >= w->seen_room) {
         size_t room = 2 * w->seen_room + 64;
         spot *wider;
-        qb_status status = qb__alloc(room, sizeof *wider, &wider);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(room, sizeof *wider, &wider));
         for (size_t i = 0; i < w->seen_room; i++)
             if (w->seen[i].used) wider[slot_of(wider, room, &w->seen[i])] = w->seen[i];
         qb__free(w->seen);

@@ -101,8 +101,7 @@ static qb_status find_data(qb_writer *writer) {
 /* Check before any image is computed that the chunk index can be added at the end. */
 static qb_status check_packed(qb_writer *writer) {
     uint64_t header, chunks, at;
-    const qb_status status = qb__h5_packed_header(writer, &header, &chunks);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__h5_packed_header(writer, &header, &chunks));
     return qb__h5_index_find(writer->fd, writer->path, header, 3, &at);
 }
 
@@ -147,8 +146,7 @@ static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     if (parts) status = qb__h5_parts_move(writer, parts);
     if (packed) status = qb__h5_packed_index(writer, packed);
     if (status != QB_OK || !*provenance) return status;
-    status = qb__h5_reserve(writer->fd, writer->path, 0, 65536 + strlen(provenance));
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__h5_reserve(writer->fd, writer->path, 0, 65536 + strlen(provenance)));
     qb__h5_enter();
     errno = 0;
     hid_t file = H5Fopen(writer->part, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -175,8 +173,7 @@ static const char *place_hdf5(const qb_writer *writer, qb__writer_location *plac
 
 static qb_status join_hdf5(qb_writer *writer, const qb__writer_location *place) {
     const bool packed = qb__packs(writer);
-    const qb_status status = make_own(writer, !packed, packed);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(make_own(writer, !packed, packed));
     return packed ? qb__h5_packed_join(writer, qb__h5_packed_of(writer), place)
                   : qb__h5_parts_join(qb__h5_parts_of(writer), place);
 }

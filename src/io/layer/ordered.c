@@ -86,14 +86,13 @@ qb_status qb__pack_in_order(const qb__ordered *work, size_t threads, char *memor
     const size_t each = qb__round_up(work->most, 64);
     ordered o = {.work = work, .count = BUFFERS * qb__smaller(threads, work->pieces)};
     if (!work->pieces) return QB_OK;
-    qb_status status = qb__alloc(o.count, sizeof *o.buffers, &o.buffers);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(o.count, sizeof *o.buffers, &o.buffers));
     pthread_mutex_init(&o.lock, NULL);
     for (size_t i = 0; i < o.count; i++) {
         o.buffers[i] = (buffer){.piece = i, .data = memory + i * each};
         pthread_cond_init(&o.buffers[i].stored, NULL);
     }
-    status = qb__share(threads, work->pieces, pack_piece, &o);
+    const qb_status status = qb__share(threads, work->pieces, pack_piece, &o);
     for (size_t i = 0; i < o.count; i++) pthread_cond_destroy(&o.buffers[i].stored);
     pthread_mutex_destroy(&o.lock);
     qb__free(o.buffers);

@@ -145,14 +145,13 @@ static const kind *kind_of(const char *path, size_t *stem) {
 static qb_status set_shape(mbirct *m, const char *path, const char *text, size_t *lines) {
     size_t slices = 0, columns = 0;
     double first = 0, pixel = 0, high = 0;
-    qb_status status;
-    QB__TRY(qb__mbirct_count(path, text, m->of_rays ? "NChannels" : "Nx", &columns));
-    QB__TRY(qb__mbirct_count(path, text, m->of_rays ? "NViews" : "Ny", lines));
-    QB__TRY(qb__mbirct_count(path, text, m->of_rays ? "NSlices" : "Nz", &slices));
-    QB__TRY(qb__mbirct_number(path, text, m->of_rays ? "DeltaChannel" : "Deltaxy", 1e-12, 1e12, &pixel));
-    QB__TRY(qb__mbirct_number(path, text, m->of_rays ? "DeltaSlice" : "DeltaZ", 1e-12, 1e12, &high));
+    QB__OR_RETURN(qb__mbirct_count(path, text, m->of_rays ? "NChannels" : "Nx", &columns));
+    QB__OR_RETURN(qb__mbirct_count(path, text, m->of_rays ? "NViews" : "Ny", lines));
+    QB__OR_RETURN(qb__mbirct_count(path, text, m->of_rays ? "NSlices" : "Nz", &slices));
+    QB__OR_RETURN(qb__mbirct_number(path, text, m->of_rays ? "DeltaChannel" : "Deltaxy", 1e-12, 1e12, &pixel));
+    QB__OR_RETURN(qb__mbirct_number(path, text, m->of_rays ? "DeltaSlice" : "DeltaZ", 1e-12, 1e12, &high));
     if (qb__mbirct_find(text, "FirstSliceNumber"))
-        QB__TRY(qb__mbirct_number(path, text, "FirstSliceNumber", 0, 1e9, &first));
+        QB__OR_RETURN(qb__mbirct_number(path, text, "FirstSliceNumber", 0, 1e9, &first));
     m->first = (size_t)first;
     m->base.shape[0] = m->of_rays ? *lines : slices;
     m->base.shape[1] = m->of_rays ? slices : *lines;
@@ -160,8 +159,7 @@ static qb_status set_shape(mbirct *m, const char *path, const char *text, size_t
     m->base.voxel[0] = m->base.voxel[1] = pixel;
     m->base.voxel[2] = high;
     if (m->of_rays) m->base.voxel[1] = high;
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Open a kind of files. *text gets the parameters; the caller releases it. */
@@ -200,8 +198,7 @@ qb_status qb__mbirct_open(const char *path, const char *how, qb__source **source
     char parameters[QB__MBIRCT_NAME], *text;
     mbirct *m;
     (void)how;
-    qb_status status = open_kind(path, &m, parameters, &text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(open_kind(path, &m, parameters, &text));
     qb__free(text);
     *source = &m->base;
     return QB_OK;
@@ -211,8 +208,7 @@ qb_status qb__mbirct_open(const char *path, const char *how, qb__source **source
 
 static qb_status take_angles(const char *parameters, const char *text, qb__scan_parts *parts) {
     parts->angle_count = parts->data.source->shape[0];
-    qb_status status = qb__alloc(parts->angle_count, sizeof(double), &parts->angles);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(parts->angle_count, sizeof(double), &parts->angles));
     return qb__mbirct_angles(parameters, text, parts->angle_count, parts->angles, parts->angles_from,
                              sizeof parts->angles_from);
 }
@@ -256,9 +252,8 @@ qb_status qb__mbirct_scan(const char *path, const qb_scan_options *options, qb__
     mbirct *m;
     const kind *k = kind_of(path, &stem);
     if (k && !k->of_rays) return qb__sidecar_scan(path, options, parts); /* images can also be opened as a scan */
-    qb_status status = open_kind(path, &m, parameters, &text);
-    if (status != QB_OK) return status;
-    status = scan_of(m, parameters, text, parts);
+    QB__OR_RETURN(open_kind(path, &m, parameters, &text));
+    const qb_status status = scan_of(m, parameters, text, parts);
     if (!parts->data.source) qb__source_close(&m->base);
     qb__free(text);
     return status;

@@ -22,12 +22,11 @@ bool qb__mbirct_is_scan(const char *path) {
 static qb_status circle_of(const char *path, const char *text, const qb__mbirct_beam *beam, qb_geometry *g,
                            qb__circle *circle) {
     double pixel, high;
-    qb_status status;
-    QB__TRY(qb__mbirct_count(path, text, "NViews", &g->views));
-    QB__TRY(qb__mbirct_count(path, text, "NSlices", &g->rows));
-    QB__TRY(qb__mbirct_count(path, text, "NChannels", &g->columns));
-    QB__TRY(qb__mbirct_number(path, text, "DeltaChannel", 1e-12, 1e12, &pixel));
-    QB__TRY(qb__mbirct_number(path, text, "DeltaSlice", 1e-12, 1e12, &high));
+    QB__OR_RETURN(qb__mbirct_count(path, text, "NViews", &g->views));
+    QB__OR_RETURN(qb__mbirct_count(path, text, "NSlices", &g->rows));
+    QB__OR_RETURN(qb__mbirct_count(path, text, "NChannels", &g->columns));
+    QB__OR_RETURN(qb__mbirct_number(path, text, "DeltaChannel", 1e-12, 1e12, &pixel));
+    QB__OR_RETURN(qb__mbirct_number(path, text, "DeltaSlice", 1e-12, 1e12, &high));
     const double middle = ((double)g->columns - 1) / 2;
     *circle = (qb__circle){.beam = QB_BEAM_CONE,
                            .sod = beam->sod,
@@ -36,8 +35,7 @@ static qb_status circle_of(const char *path, const char *text, const qb__mbirct_
                            .pixel_v = high * beam->sdd / beam->sod,
                            .column = middle - beam->offset, /* counted from the other end */
                            .row = ((double)g->rows - 1) / 2};
-out:
-    return status;
+    return QB_OK;
 }
 
 static void turn_round(qb_view *view, size_t columns) {

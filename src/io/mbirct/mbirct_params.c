@@ -117,15 +117,13 @@ static qb_status kind_of(const char *path, const char *text, qb__mbirct_kind *ki
 
 qb_status qb__mbirct_beam_of(const char *path, const char *text, qb__mbirct_beam *beam) {
     double magnification;
-    qb_status status;
     *beam = (qb__mbirct_beam){.offset = 0};
-    QB__TRY(kind_of(path, text, &beam->kind));
+    QB__OR_RETURN(kind_of(path, text, &beam->kind));
     if (qb__mbirct_find(text, "CenterOffset"))
-        QB__TRY(qb__mbirct_number(path, text, "CenterOffset", -1e9, 1e9, &beam->offset));
-    if (beam->kind == QB__MBIRCT_PARALLEL) goto out;
-    QB__TRY(qb__mbirct_number(path, text, "DistSourceDetector", 1e-9, 1e9, &beam->sdd));
-    QB__TRY(qb__mbirct_number(path, text, "Magnification", 1, 1e9, &magnification));
+        QB__OR_RETURN(qb__mbirct_number(path, text, "CenterOffset", -1e9, 1e9, &beam->offset));
+    if (beam->kind == QB__MBIRCT_PARALLEL) return QB_OK;
+    QB__OR_RETURN(qb__mbirct_number(path, text, "DistSourceDetector", 1e-9, 1e9, &beam->sdd));
+    QB__OR_RETURN(qb__mbirct_number(path, text, "Magnification", 1, 1e9, &magnification));
     beam->sod = beam->sdd / magnification;
-out:
-    return status;
+    return QB_OK;
 }

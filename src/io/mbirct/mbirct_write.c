@@ -81,8 +81,7 @@ static qb_status check_stack(const qb_writer *writer) {
     if (rays && !qb__stack_is_projections(s))
         return qb__fail(QB_BAD_ARGUMENT, "%s: a volume for sv-mbirct is called BASE_slice%%04d.2Dimgdata",
                         writer->path);
-    qb_status status = rays ? check_rays(writer) : QB_OK;
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(rays ? check_rays(writer) : QB_OK);
     if (s->dtype != QB_F32)
         return qb__fail(QB_BAD_ARGUMENT, "%s: sv-mbirct's numbers are float32: leave --dtype out", writer->path);
     if (first(writer) + slices(writer) <= SLICES_MOST) return QB_OK;
@@ -177,11 +176,10 @@ static qb_status put_angles(const qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     char *text;
     size_t length = 0;
-    qb_status status = qb__alloc(s->shape[0], ANGLE_ROOM, &text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(s->shape[0], ANGLE_ROOM, &text));
     for (size_t v = 0; v < s->shape[0]; v++)
         length += (size_t)qb__print(text + length, ANGLE_ROOM, "%.17g\n", s->angles[v] - M_PI / 2);
-    status = put_sidecar(writer->own, ".angles", text);
+    const qb_status status = put_sidecar(writer->own, ".angles", text);
     qb__free(text);
     return status;
 }

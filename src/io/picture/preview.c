@@ -14,8 +14,7 @@
 
 qb_status qb__grey_window(const float *values, size_t count, double *low, double *high) {
     float *picked;
-    qb_status status = qb__alloc(count, sizeof *picked, &picked);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(count, sizeof *picked, &picked));
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
         if (isfinite(values[i])) picked[n++] = values[i];
@@ -69,9 +68,8 @@ static qb_status write_png(const char *fresh, const char *path, const unsigned c
 static qb_status publish_png(qb__publication *set, const char *path, const unsigned char *grey, size_t nx, size_t ny) {
     const char *fresh;
     qb__publication *own = NULL;
-    qb_status status = set ? QB_OK : qb__publication_create(NULL, &own);
-    if (status != QB_OK) return status;
-    status = qb__publication_file(set ? set : own, path, &fresh);
+    QB__OR_RETURN(set ? QB_OK : qb__publication_create(NULL, &own));
+    qb_status status = qb__publication_file(set ? set : own, path, &fresh);
     if (status == QB_OK) status = write_png(fresh, path, grey, nx, ny);
     if (status == QB_OK && own) return qb__publication_commit(own);
     qb__publication_abort(own);

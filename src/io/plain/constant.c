@@ -19,8 +19,7 @@ static qb_status read_constant(qb__source *source, const qb__region *region, voi
 
 qb_status qb__source_constant(const qb__source *like, const size_t image[2], double value, qb__source **source) {
     constant *c;
-    const qb_status status = qb__source_create(sizeof *c, like->format, like->path, &c);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *c, like->format, like->path, &c));
     c->base.dtype = QB_F32;
     c->base.shape[0] = 1, c->base.shape[1] = image[0], c->base.shape[2] = image[1];
     c->base.read = read_constant;

@@ -45,8 +45,7 @@ static qb_status add_frame(edf *e, const qb__edf_frame *f) {
     const size_t n = e->base.shape[0];
     if (n == e->room) {
         qb__edf_frame *more;
-        const qb_status status = qb__alloc(2 * n + 16, sizeof *more, &more);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(2 * n + 16, sizeof *more, &more));
         if (n) memcpy(more, e->frame, n * sizeof *more);
         qb__free(e->frame);
         e->frame = more;
@@ -74,24 +73,20 @@ static qb_status list_images(edf *e, const qb__edf_blob *from, const char *heade
                              bool more, uint64_t *at) {
     size_t image, images;
     bool bare;
-    qb_status status;
-    QB__TRY(qb__edf_number(from->path, header, "Num_Images", 1, &images));
-    QB__TRY(qb__edf_parse(from->path, header, &f));
+    QB__OR_RETURN(qb__edf_number(from->path, header, "Num_Images", 1, &images));
+    QB__OR_RETURN(qb__edf_parse(from->path, header, &f));
     for (size_t i = 0; i < images; i++) {
         f.offset = *at;
-        if (!qb__mul(f.rows, f.columns, qb_dtype_size(f.dtype), &image) || image > most - f.offset) {
-            status = qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within an image of %zu x %zu %s",
-                              from->path, (unsigned long long)most, f.columns, f.rows, qb_dtype_name(f.dtype));
-            goto out;
-        }
-        QB__TRY(add_frame(e, &f));
+        if (!qb__mul(f.rows, f.columns, qb_dtype_size(f.dtype), &image) || image > most - f.offset)
+            return qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within an image of %zu x %zu %s",
+                            from->path, (unsigned long long)most, f.columns, f.rows, qb_dtype_name(f.dtype));
+        QB__OR_RETURN(add_frame(e, &f));
         *at += image;
         if (i > 0 || images == 1) continue;
-        QB__TRY(is_bare(from, *at, &bare));
+        QB__OR_RETURN(is_bare(from, *at, &bare));
         if (!more || !bare) break;
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 /* `more`: other images may follow the first one, and the end of the file is known. `text`: TEXT_ROOM bytes. */
@@ -99,12 +94,11 @@ static qb_status list_frames(edf *e, size_t file, const qb__edf_blob *from, uint
     const size_t before = e->base.shape[0];
     char *general = e->general;
     uint64_t at = 0;
-    qb_status status;
     *general = 0;
     do {
         const bool first = at == 0;
         size_t length;
-        QB__TRY(qb__edf_header(from, at, text, &length));
+        QB__OR_RETURN(qb__edf_header(from, at, text, &length));
         if (!length) break;
         at += qb__edf_length(text, length, most - at);
         if (first && qb__edf_is_general(text)) {
@@ -112,19 +106,17 @@ static qb_status list_frames(edf *e, size_t file, const qb__edf_blob *from, uint
             continue;
         }
         strcat(text, general);
-        QB__TRY(list_images(e, from, text, (qb__edf_frame){.file = file}, most, more, &at));
+        QB__OR_RETURN(list_images(e, from, text, (qb__edf_frame){.file = file}, most, more, &at));
     } while ((more || e->base.shape[0] == before) && most - at >= QB__EDF_BLOCK); /* less is padding */
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status list_plain(edf *e, size_t file, char *text) {
     qb__edf_blob from = {.path = e->files.text[file]};
-    qb_status status = qb__file_size(from.path, &from.count);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(from.path, &from.count));
     from.fd = open(from.path, O_RDONLY | O_CLOEXEC);
     if (from.fd < 0) return qb__fail_errno(errno, "opening", from.path);
-    status = list_frames(e, file, &from, from.count, true, text);
+    const qb_status status = list_frames(e, file, &from, from.count, true, text);
     close(from.fd);
     return status;
 }
@@ -136,13 +128,11 @@ static qb_status list_packed(edf *e, size_t file, char *text) {
     uint64_t stored;
     size_t count;
     char *data;
-    qb_status status = qb__file_size(from.path, &stored);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(from.path, &stored));
     const size_t most = most_unpacked(stored);
-    status = qb__unpack_file(from.path, 0, whole ? most : QB__EDF_HEADER, &data, &count);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__unpack_file(from.path, 0, whole ? most : QB__EDF_HEADER, &data, &count));
     from.data = data, from.count = count;
-    status = list_frames(e, file, &from, whole ? count : most, whole, text);
+    const qb_status status = list_frames(e, file, &from, whole ? count : most, whole, text);
     if (file == 0 && !alone) e->several = e->base.shape[0] > 1;
     if (e->several) e->base.cache_each = qb__larger(e->base.cache_each, count);
     if (alone)
@@ -200,8 +190,7 @@ static qb_status read_several(void *context, size_t piece, size_t worker) {
         if (f->file == file) end = f->offset + image;
     }
     if (!end) return QB_OK; /* the region steps over this file */
-    const qb_status status = qb__unpack_file(path, 0, end, &data, &have);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__unpack_file(path, 0, end, &data, &have));
     for (size_t i = 0; i < region->count && have == end; i++) {
         const qb__edf_frame *f = &e->frame[region->first + i * region->step];
         if (f->file != file) continue;

@@ -79,10 +79,9 @@ uint64_t qb__edf_length(const char *header, uint64_t length, uint64_t most) {
 qb_status qb__edf_parse(const char *path, const char *header, qb__edf_frame *f) {
     char value[64];
     size_t deep;
-    qb_status status;
-    QB__TRY(qb__edf_number(path, header, "Dim_1", 0, &f->columns));
-    QB__TRY(qb__edf_number(path, header, "Dim_2", 1, &f->rows));
-    QB__TRY(qb__edf_number(path, header, "Dim_3", 1, &deep));
+    QB__OR_RETURN(qb__edf_number(path, header, "Dim_1", 0, &f->columns));
+    QB__OR_RETURN(qb__edf_number(path, header, "Dim_2", 1, &f->rows));
+    QB__OR_RETURN(qb__edf_number(path, header, "Dim_3", 1, &deep));
     if (deep > 1) return qb__fail(QB_UNSUPPORTED, "%s: its EDF images have three dimensions: save images of two", path);
     if (value_of(header, "Compression", value, sizeof value) && *value && strncasecmp(value, "none", 4) != 0)
         return qb__fail(QB_UNSUPPORTED, "%s: its images are compressed (%.40s): save them uncompressed", path, value);
@@ -93,9 +92,7 @@ qb_status qb__edf_parse(const char *path, const char *header, qb__edf_frame *f) 
         f->dtype = types[i].dtype;
         return QB_OK;
     }
-    status = qb__fail(QB_UNSUPPORTED, "%s: its DataType %.40s is not supported", path, value);
-out:
-    return status;
+    return qb__fail(QB_UNSUPPORTED, "%s: its DataType %.40s is not supported", path, value);
 }
 
 /* Read the header up to its closing brace, and end the text with 0. *length 0: end of the file. */
@@ -106,8 +103,7 @@ qb_status qb__edf_header(const qb__edf_blob *from, uint64_t at, char *text, size
     for (size_t n = 0; n < QB__EDF_HEADER;) {
         const size_t more = (size_t)(from->count - at - n < QB__EDF_BLOCK ? from->count - at - n : QB__EDF_BLOCK);
         if (!more) break;
-        const qb_status status = qb__edf_bytes(from, at + n, more, text + n);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__edf_bytes(from, at + n, more, text + n));
         if (n == 0 && text[0] != '{' && text[strspn(text, " \r\n")] != '{') break;
         char *brace = memchr(text + n, '}', more);
         n += more;

@@ -97,11 +97,10 @@ qb_status qb__frames_join(qb__frames *parts, size_t count, qb__frames *out) {
         parts[0] = (qb__frames){0};
         return QB_OK;
     }
-    qb_status status = qb__source_create(sizeof *j, "joined", parts[0].source->path, &j);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *j, "joined", parts[0].source->path, &j));
     j->base.read = read_joined;
     j->base.release = release_joined;
-    status = qb__alloc(count, sizeof *j->part, &j->part);
+    qb_status status = qb__alloc(count, sizeof *j->part, &j->part);
     if (status == QB_OK) {
         memcpy(j->part, parts, count * sizeof *parts);
         memset(parts, 0, count * sizeof *parts);

@@ -39,8 +39,7 @@ static qb_status begin(const char *path, reader *r) {
     unsigned char head[12];
     opj_dparameters_t parameters;
     *r = (reader){.why = ""};
-    const qb_status status = qb__pread_values(path, 0, sizeof head, 1, false, head);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_values(path, 0, sizeof head, 1, false, head));
     const bool boxes = memcmp(head, "\0\0\0\x0cjP  \r\n\x87\n", 12) == 0;
     if (!boxes && memcmp(head, "\xff\x4f\xff\x51", 4) != 0)
         return qb__fail(QB_BAD_INPUT, "%s does not begin like a picture of JPEG 2000", path);

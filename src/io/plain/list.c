@@ -124,8 +124,7 @@ static qb_status list_pattern(const char *path, numbered *p, qb__notes *files) {
     char *folder = qb__folder_of(path);
     if (folder) qb__recover(folder, false, NULL);
     qb__free(folder);
-    qb_status status = parse_pattern(path, pattern, sizeof pattern, p);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(parse_pattern(path, pattern, sizeof pattern, p));
     glob_t found;
     int failed = glob(pattern, GLOB_NOSORT, NULL, &found);
     if (failed == GLOB_NOSPACE) return qb__fail(QB_NO_MEMORY, "%s: too many names", path);
@@ -231,12 +230,11 @@ static qb_status check_numbers(const char *path, const qb__notes *files, const l
 
 qb_status qb__source_files(qb__source *source, const char *extensions, qb__notes *files) {
     long long *numbers;
-    qb_status status = list(source->path, extensions, files, &numbers);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(list(source->path, extensions, files, &numbers));
     if (files->count > 1)
         snprintf(source->files, sizeof source->files, "%zu files, %.150s to %.150s", files->count,
                  qb__last_part(files->text[0]), qb__last_part(files->text[files->count - 1]));
-    status = check_numbers(source->path, files, numbers, source->trouble, sizeof source->trouble);
+    const qb_status status = check_numbers(source->path, files, numbers, source->trouble, sizeof source->trouble);
     qb__free(numbers);
     return status;
 }

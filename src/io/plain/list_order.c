@@ -84,8 +84,7 @@ static qb_status fill(table *t) {
         number n;
         for (size_t k = 0, from = 0; k < NUMBERS && next_number(t->name[i], from, &n); k++, from = n.end) {
             column *c = &t->column[k];
-            const qb_status status = i ? QB_OK : begin_column(c, &n, t->files);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(i ? QB_OK : begin_column(c, &n, t->files));
             t->columns = k + 1;
             if (c->width != n.end - n.begin) c->width = 0;
             c->value[i] = (long long)n.value;
@@ -132,8 +131,7 @@ static int compare_values(const void *a, const void *b) {
 /* Judge a column of numbers: they count the files if they are distinct and evenly spaced, except for some gaps. */
 static qb_status judge(column *c, size_t files) {
     long long *sorted;
-    qb_status status = qb__alloc(files, sizeof *sorted, &sorted);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(files, sizeof *sorted, &sorted));
     memcpy(sorted, c->value, files * sizeof *sorted);
     qsort(sorted, files, sizeof *sorted, compare_values);
     c->varies = sorted[files - 1] != sorted[0];
@@ -207,8 +205,7 @@ static qb_status decide(const char *path, const qb__counter *counter, table *t, 
     *which = NULL;
     for (size_t k = 0; k < t->columns; k++) {
         column *c = &t->column[k];
-        qb_status status = judge(c, t->files);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(judge(c, t->files));
         if (counter->end ? c->end == counter->end : counter->begin && c->begin == counter->begin) *which = c;
         varying += c->varies;
         by_one += c->counts && c->step == 1;

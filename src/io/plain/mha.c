@@ -178,13 +178,12 @@ static qb_status parse(header *h, char *text, size_t bytes) {
 
 static qb_status read_header(header *h) {
     uint64_t bytes;
-    qb_status status = qb__file_size(h->path, &bytes);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(h->path, &bytes));
     size_t n = bytes < HEADER_MOST ? (size_t)bytes : HEADER_MOST;
     int fd = open(h->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", h->path);
     char *text;
-    status = qb__alloc(n + 1, 1, &text);
+    qb_status status = qb__alloc(n + 1, 1, &text);
     if (status == QB_OK) status = qb__pread_all(fd, h->path, text, n, 0);
     if (status == QB_OK) status = parse(h, text, n);
     qb__free(text);

@@ -71,8 +71,7 @@ static size_t print_header(const qb_writer *writer, const char *provenance, uint
 /* Moves the images to the name of their own file; the header takes the place of writer->part. */
 static qb_status put_apart(qb_writer *writer, const char *path, const char *header, size_t bytes) {
     const char *fresh;
-    const qb_status status = qb__publication_file(writer->set, path, &fresh);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__publication_file(writer->set, path, &fresh));
     if (rename(writer->part, fresh) != 0) return qb__fail_errno(errno, "writing", path);
     return qb__write_fresh(writer->part, writer->path, header, bytes);
 }

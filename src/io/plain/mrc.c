@@ -83,8 +83,7 @@ qb_status qb__mrc_open(const char *path, const char *how, qb__source **source) {
     qb__plain layout = {.format = "MRC", .longer = "its header does not fit its data"};
     (void)how;
     *source = NULL;
-    qb_status status = read_header(path, &h);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(read_header(path, &h));
     if (!type_of(&h, &layout.dtype))
         return qb__fail(QB_UNSUPPORTED, "%s: its MRC mode is %d, and 0, 1, 2, 6 and 12 are read", path,
                         h.word[QB__MRC_MODE]);
@@ -98,10 +97,9 @@ qb_status qb__mrc_open(const char *path, const char *how, qb__source **source) {
     for (int i = 0; i < 3; i++) layout.shape[i] = (size_t)h.word[QB__MRC_NZ - i];
     layout.offset = QB__MRC_HEADER + (uint64_t)extended;
     layout.swap = h.swap;
-    status = qb__plain_open(path, &layout, source);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__plain_open(path, &layout, source));
     place(&h, *source);
-    status = qb__sidecar_apply(path, *source);
+    const qb_status status = qb__sidecar_apply(path, *source);
     if (h.word[QB__MRC_SPACE_GROUP] == 1) qb__source_is_volume(*source); /* 0 means a stack of images */
     if (status == QB_OK) return QB_OK;
     qb__source_close(*source);

@@ -99,15 +99,14 @@ static qb_status parse_header(const char *path, const char *header, qb__plain *l
 static qb_status read_header(const char *path, int fd, qb__plain *layout, char *wide) {
     unsigned char head[12];
     char *header = NULL;
-    qb_status status = qb__pread_all(fd, path, head, sizeof head, 0);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(fd, path, head, sizeof head, 0));
     if (memcmp(head, "\x93NUMPY", 6) != 0) return qb__fail(QB_BAD_INPUT, "%s does not begin like an NPY file", path);
     bool old = head[6] == 1;
     size_t length = head[8] | (size_t)head[9] << 8, start = old ? 10 : 12;
     if (!old) length |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
     if (head[6] < 1 || head[6] > 3 || length > HEADER_MOST)
         return qb__fail(QB_BAD_INPUT, "%s: NPY version %u with a header of %zu bytes", path, head[6], length);
-    status = qb__alloc(length + 1, 1, &header);
+    qb_status status = qb__alloc(length + 1, 1, &header);
     if (status == QB_OK) status = qb__pread_all(fd, path, header, length, start);
     if (status == QB_OK) status = parse_header(path, header, layout, wide);
     layout->offset = start + length;

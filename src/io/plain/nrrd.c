@@ -170,12 +170,11 @@ static qb_status parse(header *h, char *text, size_t bytes) {
 static qb_status read_header(header *h) {
     uint64_t bytes;
     char *text = NULL;
-    qb_status status = qb__file_size(h->path, &bytes);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(h->path, &bytes));
     const size_t n = bytes < HEADER_MOST ? (size_t)bytes : HEADER_MOST;
     const int fd = open(h->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", h->path);
-    status = qb__alloc(n + 8, 1, &text);
+    qb_status status = qb__alloc(n + 8, 1, &text);
     if (status == QB_OK) status = qb__pread_all(fd, h->path, text, n, 0);
     if (status == QB_OK) status = parse(h, text, n);
     qb__free(text);
@@ -309,15 +308,12 @@ static qb_status finish_nrrd(qb_writer *writer, const char *provenance) {
     const size_t head = (size_t)writer->data_offset;
     char text[1024];
     uint64_t bytes;
-    qb_status status = QB_OK;
     if (qb__packs(writer)) {
-        QB__TRY(qb__pread_all(writer->fd, writer->path, text, head, 0));
-        QB__TRY(qb__pack_part(writer, head, QB__STREAM_GZIP, &bytes));
-        QB__TRY(qb__pwrite_all(writer->fd, writer->path, text, head, 0));
+        QB__OR_RETURN(qb__pread_all(writer->fd, writer->path, text, head, 0));
+        QB__OR_RETURN(qb__pack_part(writer, head, QB__STREAM_GZIP, &bytes));
+        QB__OR_RETURN(qb__pwrite_all(writer->fd, writer->path, text, head, 0));
     }
-    status = qb__write_sidecar(writer, provenance);
-out:
-    return status;
+    return qb__write_sidecar(writer, provenance);
 }
 
 /* While it is made, the compressed file exists next to the uncompressed one, so it needs its own space. */

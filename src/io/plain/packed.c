@@ -118,9 +118,8 @@ static qb_status check_sums(stream *s) {
 static qb_status unpack(const char *path, uint64_t offset, bool whole, unsigned char *out, size_t bytes) {
     stream s;
     size_t got;
-    qb_status status = stream_open(path, offset, &s);
-    if (status != QB_OK) return status;
-    status = stream_read(&s, out, bytes, &got);
+    QB__OR_RETURN(stream_open(path, offset, &s));
+    qb_status status = stream_read(&s, out, bytes, &got);
     if (status == QB_OK && got != bytes) status = broken(path, "are fewer than its header says");
     if (status == QB_OK && whole) status = check_sums(&s);
     stream_close(&s);
@@ -160,21 +159,19 @@ qb_status qb__packed_open(const char *path, const qb__plain *layout, qb__source 
     size_t bytes = 0;
     packed *p;
     *out = NULL;
-    qb_status status = qb__file_size(path, &have);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(path, &have));
     if (!n[0] || !n[1] || !n[2] || !qb__mul(n[0], n[1], n[2], &bytes) || !qb__mul(bytes, size, 1, &bytes) ||
         layout->offset > have || bytes / MOST_RATIO > have - layout->offset)
         return qb__fail(QB_BAD_INPUT, "%s: %zu x %zu x %zu %s cannot be packed into its %llu bytes", path, n[0], n[1],
                         n[2], qb_dtype_name(layout->dtype), (unsigned long long)have);
-    status = qb__source_create(sizeof *p, layout->format, path, &p);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *p, layout->format, path, &p));
     p->base.dtype = layout->dtype;
     memcpy(p->base.shape, n, sizeof layout->shape);
     p->base.cache = bytes;
     p->base.read = read_packed;
     p->base.release = release_packed;
     p->inside = layout->inside;
-    status = qb__alloc(bytes + p->inside, 1, &p->data);
+    qb_status status = qb__alloc(bytes + p->inside, 1, &p->data);
     if (status == QB_OK) status = unpack(path, layout->offset, true, p->data, bytes + p->inside);
     if (status == QB_OK && layout->swap) qb__swap_bytes(p->data + p->inside, bytes / size, size);
     if (status == QB_OK)

@@ -45,8 +45,7 @@ static qb_status read_one(void *context, size_t number, size_t worker) {
     const qb__region *r = s->region;
     const char *path = s->p->files.text[r->first + number * r->step];
     qb__picture now;
-    const qb_status status = s->p->kind->head(path, &now);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(s->p->kind->head(path, &now));
     if (!same(&now, &s->p->first)) return qb__fail(QB_BAD_INPUT, "%s has changed since it was opened", path);
     const size_t bytes = (r->row1 - r->row0) * qb__source_row_bytes(&s->p->base);
     return s->p->kind->read(path, &now, r->row0, r->row1, s->out + number * bytes);

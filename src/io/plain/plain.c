@@ -57,8 +57,7 @@ qb_status qb__plain_at_end(const char *path, qb__plain *layout, const char *size
     const size_t *n = layout->shape;
     uint64_t have;
     size_t bytes;
-    const qb_status status = qb__file_size(path, &have);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(path, &have));
     if (!qb__mul(n[0], n[1], n[2], &bytes) || !qb__mul(bytes, qb_dtype_size(layout->dtype), 1, &bytes) || bytes > have)
         return qb__fail(QB_BAD_INPUT, "%s is shorter than its %s", path, sizes);
     layout->offset = have - bytes;
@@ -120,8 +119,7 @@ static qb_status read_piece(void *context, size_t piece, size_t worker) {
         uint64_t from =
             s->plain->offset + (s->region->first + i * s->region->step) * image + s->region->row0 * row + inside;
         n = qb__smaller(s->part - inside, end - at);
-        qb_status status = qb__pread_all(s->plain->fd, source->path, s->out + at, n, from);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__pread_all(s->plain->fd, source->path, s->out + at, n, from));
     }
     const size_t size = qb_dtype_size(source->dtype);
     if (s->plain->swap) qb__swap_bytes(s->out + first, (end - first) / size, size);
@@ -174,8 +172,7 @@ static void release_plain(qb__source *source) {
 static qb_status check_size(const char *path, const qb__plain *layout) {
     const size_t *n = layout->shape;
     uint64_t have;
-    qb_status status = qb__file_size(path, &have);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(path, &have));
     size_t count, bytes = 0;
     if (!n[0] || !n[1] || !n[2])
         return qb__fail(QB_BAD_INPUT, "%s: its shape %zu x %zu x %zu is empty", path, n[0], n[1], n[2]);
@@ -194,11 +191,9 @@ static qb_status check_size(const char *path, const qb__plain *layout) {
 
 qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source **out) {
     *out = NULL;
-    qb_status status = check_size(path, layout);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_size(path, layout));
     plain_source *plain;
-    status = qb__source_create(sizeof *plain, layout->format, path, &plain);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *plain, layout->format, path, &plain));
     plain->base.dtype = layout->dtype;
     memcpy(plain->base.shape, layout->shape, sizeof layout->shape);
     plain->base.read = layout->fortran ? read_fortran : read_plain;

@@ -24,8 +24,7 @@ static qb_status read_head(const char *path, qb__picture *h) {
     static const size_t channels[] = {1, 0, 3, 0, 2, 0, 4};
     enum { PALETTE = 3 };
     unsigned char d[HEAD];
-    const qb_status status = qb__pread_values(path, 0, HEAD, 1, false, d);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_values(path, 0, HEAD, 1, false, d));
     if (memcmp(d, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16) != 0)
         return qb__fail(QB_BAD_INPUT, "%s does not begin like a PNG picture", path);
     *h = (qb__picture){word(d + 16), word(d + 20), d[25] < 7 ? channels[d[25]] : 0, d[24], d[28] == 1, false};

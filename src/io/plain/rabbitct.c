@@ -76,14 +76,13 @@ static qb_status misfit(const qb__rabbitct *set, uint64_t file) {
 static qb_status recognise(qb__rabbitct *set, uint64_t file) {
     unsigned char head[HEADER + VERSION] = {0};
     const size_t bytes = file < sizeof head ? (size_t)file : sizeof head;
-    qb_status status = qb__pread_all(set->fd, set->path, head, bytes, 0);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(set->fd, set->path, head, bytes, 0));
     if (bytes < sizeof head)
         return qb__fail(QB_BAD_INPUT, "%s: %zu bytes are no RabbitCT data set, whose header alone has %zu", set->path,
                         bytes, sizeof head);
     set->original = false;
     set_header(set, head);
-    status = check_header(set);
+    qb_status status = check_header(set);
     if (status == QB_OK && fits(set, file)) return QB_OK;
     uint32_t version;
     memcpy(&version, head, sizeof version);
@@ -99,12 +98,11 @@ static qb_status recognise(qb__rabbitct *set, uint64_t file) {
 qb_status qb__rabbitct_open(const char *path, qb__rabbitct *set) {
     *set = (qb__rabbitct){.fd = -1};
     uint64_t file;
-    qb_status status = qb__file_size(path, &file);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(path, &file));
     set->path = qb__strdup(path);
     if (!set->path) return qb__fail(QB_NO_MEMORY, "no memory for a file's name");
     set->fd = open(path, O_RDONLY | O_CLOEXEC);
-    status = set->fd < 0 ? qb__fail_errno(errno, "opening", path) : recognise(set, file);
+    const qb_status status = set->fd < 0 ? qb__fail_errno(errno, "opening", path) : recognise(set, file);
     if (status != QB_OK) qb__rabbitct_close(set);
     return status;
 }
@@ -135,14 +133,13 @@ qb_status qb__rabbitct_view(const qb__rabbitct *set, size_t view, double matrix[
 
 qb_status qb__rabbitct_volume(const char *path, size_t size, uint16_t *out) {
     uint64_t file;
-    qb_status status = qb__file_size(path, &file);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(path, &file));
     if (file != reference_bytes(size))
         return qb__fail(QB_BAD_INPUT, "%s has %llu bytes; a reference of %zu^3 voxels has %llu", path,
                         (unsigned long long)file, size, (unsigned long long)reference_bytes(size));
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
-    status = qb__pread_all(fd, path, out, (size_t)file, 0);
+    const qb_status status = qb__pread_all(fd, path, out, (size_t)file, 0);
     close(fd);
     return status;
 }

@@ -82,8 +82,7 @@ qb_status qb__rabbitct_writer_reference(qb__rabbitct_writer *w, size_t size, con
         if (w->references == FILES - REFERENCES)
             return qb__fail(QB_INTERNAL, "a fifth reference, of %zu^3 voxels", size);
         snprintf(name, sizeof name, "Reference%zu.vol", size);
-        qb_status status = open_output(w, &w->files[REFERENCES + w->references++], name);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(open_output(w, &w->files[REFERENCES + w->references++], name));
         w->open_size = size;
     }
     return put(&w->files[REFERENCES + w->references - 1], values, count * sizeof *values);

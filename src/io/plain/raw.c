@@ -48,11 +48,10 @@ qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__
     char noted[128] = "";
     qb__plain layout = {.format = "raw", .longer = how ? longer : "its .json is of another file"};
     *source = NULL;
-    qb_status status = how ? QB_OK : qb__sidecar_shape(path, noted, sizeof noted);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(how ? QB_OK : qb__sidecar_shape(path, noted, sizeof noted));
     if (!how && !*noted)
         return qb__fail(QB_BAD_INPUT, "%s is raw data: give --shape VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]", path);
-    status = parse_shape(how ? how : noted, &layout);
+    qb_status status = parse_shape(how ? how : noted, &layout);
     if (how && sinogram) { /* VIEWS and ROWS are names; sinograms are stored row by row */
         size_t views = layout.shape[0];
         layout.shape[0] = layout.shape[1];

@@ -50,8 +50,7 @@ static qb_status check_sizes(const raw_series *series, const qb__plain *layout, 
     const uint64_t need = series->offset + (uint64_t)series->each * base->shape[1] * qb__source_row_bytes(base);
     uint64_t first = 0, bytes;
     for (size_t i = 0; i < files->count; i++) {
-        qb_status status = qb__file_size(files->text[i], &bytes);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__file_size(files->text[i], &bytes));
         if (i == 0) first = bytes;
         if (bytes != first)
             return qb__fail(QB_BAD_INPUT,

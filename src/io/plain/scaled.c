@@ -109,8 +109,7 @@ qb_status qb__source_scale(qb__source **source, double slope, double offset) {
     const qb_dtype whole = slope == 1 ? other_sign((*source)->dtype, offset) : QB_F32;
     if (whole == QB_F32) return wrap(source, slope, offset, NAN);
     const size_t cache = (*source)->cache;
-    const qb_status status = wrap(source, 1, 0, NAN);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(wrap(source, 1, 0, NAN));
     (*source)->dtype = whole;
     (*source)->cache = cache;
     (*source)->read = read_other_sign;

@@ -120,8 +120,7 @@ qb_status qb__frames_read(const qb__frames *frames, const qb__region *region, vo
         size_t at = region->first + done * region->step, spacing;
         size_t n = even_run(frames, at, region->step, region->count - done, &spacing);
         qb__region part = {frames->index[at], n, spacing, region->row0, region->row1};
-        qb_status status = source->read(source, &part, to);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(source->read(source, &part, to));
         to += n * image;
         done += n;
     }

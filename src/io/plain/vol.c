@@ -84,8 +84,7 @@ static void set_pcr(notes *n, const char *key, const char *value) {
 
 static qb_status read_notes(const char *path, notes *n) {
     char *text;
-    qb_status status = qb__read_text(path, TEXT_MOST, &text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__read_text(path, TEXT_MOST, &text));
     for (char *line = text, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next) *next++ = 0;

@@ -70,12 +70,11 @@ static qb_status read_job(const reading *r, char **job) {
     head h;
     *job = NULL;
     if (r->bytes < sizeof h) return QB_OK;
-    qb_status status = get(r, &h, sizeof h, 0);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(get(r, &h, sizeof h, 0));
     if (memcmp(h.magic, magic, WORD) != 0 || h.bytes > JOB_MOST)
         return damaged(r->staging, "is not of this job, or of another version");
     if (r->bytes - sizeof h < h.bytes) return QB_OK;
-    status = qb__alloc(h.bytes + 1, 1, job);
+    qb_status status = qb__alloc(h.bytes + 1, 1, job);
     if (status == QB_OK) status = get(r, *job, h.bytes, sizeof h);
     if (status == QB_OK && qb__hash(*job, h.bytes, 0) != h.hash)
         status = damaged(r->staging, "is damaged: its checksum is wrong");
@@ -148,13 +147,12 @@ qb_status qb__journal_read(const char *staging, const char *path, size_t images,
 static qb_status write_job(qb__journal *j, const char *path, const char *job) {
     const size_t bytes = strlen(job);
     char *text;
-    qb_status status = qb__alloc(sizeof(head) + bytes, 1, &text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(sizeof(head) + bytes, 1, &text));
     head h = {.bytes = bytes, .hash = qb__hash(job, bytes, 0)};
     memcpy(h.magic, magic, WORD);
     memcpy(text, &h, sizeof h);
     memcpy(text + sizeof h, job, bytes);
-    status = qb__pwrite_all(j->fd, path, text, sizeof h + bytes, 0);
+    const qb_status status = qb__pwrite_all(j->fd, path, text, sizeof h + bytes, 0);
     j->at = sizeof h + bytes;
     qb__free(text);
     return status;
@@ -194,8 +192,7 @@ static bool bit(const unsigned char *bits, size_t i) { return bits[i / 8] >> i %
 static qb_status write_run(qb__journal *j, const char *path, size_t first, size_t end) {
     record one = {.first = first, .end = end};
     one.hash = hash_of(&one, j->at);
-    const qb_status status = qb__pwrite_all(j->fd, path, &one, sizeof one, j->at);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pwrite_all(j->fd, path, &one, sizeof one, j->at));
     j->at += sizeof one;
     for (size_t i = first; i < end; i++) j->noted[i / 8] |= (unsigned char)(1 << i % 8);
     return QB_OK;

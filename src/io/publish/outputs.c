@@ -32,8 +32,7 @@ static qb_status name_with(const qb__output *o, size_t number, char name[NAME_RO
     if (number < notes) {
         length = snprintf(name, NAME_ROOM, "%s.json", o->path);
     } else {
-        const qb_status status = qb__format_to_write(o->path, &format);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__format_to_write(o->path, &format));
         if (format->writer->also && format->writer->also(o->path, number - notes, name, NAME_ROOM)) return QB_OK;
         *name = 0;
         if (o->parts > 1 && number - notes < o->parts) return qb__part_name(o->path, number - notes, name, NAME_ROOM);
@@ -130,16 +129,13 @@ static qb_status check_pair(const qb__output *a, const qb__output *b) {
 }
 
 qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__inputs *inputs, const qb_env *env) {
-    qb_status status;
     for (size_t i = 0; i < count; i++) {
         const qb__output *output = &outputs[i];
         if (!output->path) continue;
-        QB__TRY(spare_inputs(output, inputs));
-        QB__TRY(spare_callers(output, env));
+        QB__OR_RETURN(spare_inputs(output, inputs));
+        QB__OR_RETURN(spare_callers(output, env));
         for (size_t k = 0; k < i; k++)
-            if (outputs[k].path) QB__TRY(check_pair(output, &outputs[k]));
+            if (outputs[k].path) QB__OR_RETURN(check_pair(output, &outputs[k]));
     }
-    status = check_callers(inputs, env);
-out:
-    return status;
+    return check_callers(inputs, env);
 }

@@ -247,15 +247,13 @@ static qb_status publish_one(const qb__member *member) {
 
 /* Files that the caller writes in addition to the outputs. */
 static qb_status add_sidecars(qb__publication *p) {
-    qb_status status = QB_OK;
     const char *fresh;
     for (const qb_sidecar *file = p->env ? p->env->writes : NULL; file && file->path; file++) {
         if (!file->text) continue;
-        QB__TRY(qb__publication_file(p, file->path, &fresh));
-        QB__TRY(qb__write_fresh(fresh, file->path, file->text, strlen(file->text)));
+        QB__OR_RETURN(qb__publication_file(p, file->path, &fresh));
+        QB__OR_RETURN(qb__write_fresh(fresh, file->path, file->text, strlen(file->text)));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 /* A thread that ends the process meanwhile waits until all have their names (staging_list.h). */
@@ -283,9 +281,8 @@ qb_status qb__publication_commit(qb__publication *p) {
 qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes) {
     qb__publication *p;
     const char *fresh;
-    qb_status status = qb__publication_create(NULL, &p);
-    if (status != QB_OK) return status;
-    status = qb__publication_file(p, path, &fresh);
+    QB__OR_RETURN(qb__publication_create(NULL, &p));
+    qb_status status = qb__publication_file(p, path, &fresh);
     if (status == QB_OK) status = qb__write_fresh(fresh, path, data, bytes);
     if (status == QB_OK) return qb__publication_commit(p);
     qb__publication_abort(p);

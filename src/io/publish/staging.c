@@ -58,8 +58,7 @@ static char *parent_folder(qb__staging_kind kind, const char *target) {
 
 static qb_status name_folder(qb__staging *staging, const char *label) {
     char tag[48], name[NAME_MOST + 128], *prefix;
-    qb_status status = qb__staging_prefix(staging->kind, staging->target, label, &prefix);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__staging_prefix(staging->kind, staging->target, label, &prefix));
     qb__part_tag(tag, sizeof tag);
     snprintf(name, sizeof name, "%s%s", prefix, tag);
     char *parent = parent_folder(staging->kind, staging->target);

@@ -26,8 +26,7 @@ static qb_status take(const qb__frame_series *series, char *raw, sample *out) {
     for (size_t i = 0; i < frames * rows; i++) {
         const size_t at = (2 * (i / rows) + 1) * series->count / (2 * frames),
                      row = (2 * (i % rows) + 1) * series->rows / (2 * rows);
-        const qb_status status = series->read(series->self, at, at + 1, row, raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(series->read(series->self, at, at + 1, row, raw));
         for (size_t c = 0; c < across; c++, out->count++) {
             char *number = raw + (2 * c + 1) * series->columns / (2 * across) * size;
             qb_convert_to_float(number, series->dtype, 1, &out->stored[out->count]);

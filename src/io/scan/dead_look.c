@@ -218,15 +218,14 @@ static size_t find(dead_look *l, size_t views) {
 
 static qb_status look_at_block(dead_look *l) {
     const size_t pixels = l->rows * l->scan->info.columns;
-    qb_status status;
     for (int pass = 0; pass < 2; pass++) {
         const size_t step = pass ? 1 : PART;
         memset(l->state, DARK | SAME, pixels);
         memset(l->lit, 0, pixels);
         memset(l->sum, 0, pixels * sizeof *l->sum);
-        QB__TRY(read_view(l, 0, l->first));
+        QB__OR_RETURN(read_view(l, 0, l->first));
         for (size_t v = 0; v < VIEWS; v += step) {
-            QB__TRY(read_view(l, v, l->raw));
+            QB__OR_RETURN(read_view(l, v, l->raw));
             add_view(l, pass > 0 || v == 0);
         }
         l->quiet_at = NAN;
@@ -237,8 +236,7 @@ static qb_status look_at_block(dead_look *l) {
         for (size_t i = 0; i < pixels; i++)
             if (l->found[i]) l->marks[l->row0 * l->scan->info.columns + i] = QB_PIXEL_STUCK;
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 /* ---- all blocks ---- */
@@ -247,8 +245,7 @@ out:
 static qb_status begin(dead_look *l) {
     const size_t pixels = qb__round_up(l->room * l->scan->info.columns, 64),
                  bytes = pixels * qb_dtype_size(l->scan->info.dtype);
-    const qb_status status = qb__alloc(2 * bytes + pixels * (3 + sizeof *l->sum), 1, &l->first);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(2 * bytes + pixels * (3 + sizeof *l->sum), 1, &l->first));
     l->raw = l->first + bytes;
     l->sum = (float *)(void *)(l->raw + bytes);
     l->state = (unsigned char *)(l->sum + pixels);
@@ -277,8 +274,7 @@ static qb_status tell(const dead_look *l, const unsigned char *before) {
                            .done = "not measured"};
     char in_rows[80];
     bool *list;
-    const qb_status status = qb__alloc(rows + columns, sizeof *list, &list);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(rows + columns, sizeof *list, &list));
     for (size_t i = 0; i < rows * columns; i++)
         if (l->marks[i] && !before[i]) list[i % columns] = list[columns + i / columns] = true;
     qb__frame_list_words(list, columns, finding.which, sizeof finding.which);

@@ -30,16 +30,14 @@ static qb_status clear_piece(void *context, size_t piece, size_t worker) {
 
 qb_status qb__field_mean_begin(qb__field_mean *m, size_t pixels, size_t frames, qb_dtype dtype, bool robust,
                                size_t threads) {
-    qb_status status;
     *m = (qb__field_mean){.pixels = pixels, .frames = frames, .threads = threads, .top = qb__dtype_top(dtype)};
     const bool few = !robust || frames < LEAST;
-    QB__TRY(qb__alloc(pixels, sizeof *m->sum, &m->sum));
-    if (!few || isfinite(m->top)) QB__TRY(qb__alloc(pixels, sizeof *m->high, &m->high));
-    if (!few) QB__TRY(qb__alloc(pixels, sizeof *m->low, &m->low));
-    if (qb_dtype_is_float(dtype)) QB__TRY(qb__alloc(pixels, sizeof *m->lost, &m->lost));
-    if (m->high) status = qb__share(threads, qb__ceil_div(pixels, PIECE), clear_piece, m);
-out:
-    return status;
+    QB__OR_RETURN(qb__alloc(pixels, sizeof *m->sum, &m->sum));
+    if (!few || isfinite(m->top)) QB__OR_RETURN(qb__alloc(pixels, sizeof *m->high, &m->high));
+    if (!few) QB__OR_RETURN(qb__alloc(pixels, sizeof *m->low, &m->low));
+    if (qb_dtype_is_float(dtype)) QB__OR_RETURN(qb__alloc(pixels, sizeof *m->lost, &m->lost));
+    if (m->high) return qb__share(threads, qb__ceil_div(pixels, PIECE), clear_piece, m);
+    return QB_OK;
 }
 
 void qb__field_mean_end(qb__field_mean *m) {

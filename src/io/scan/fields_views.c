@@ -13,16 +13,14 @@ static qb_status is_view(qb_scan *scan, const qb__frames *fields, size_t frame, 
     const size_t bytes = info->rows * info->columns * qb_dtype_size(info->dtype);
     const qb__region region = {frame, 1, 1, 0, info->rows};
     size_t view = 0;
-    qb_status status;
     *same = false;
     while (view < info->views && qb__scan_stored(scan, view) != frame) view++;
     if (view == info->views) return QB_OK;
-    QB__TRY(qb__frames_read(fields, &region, both));
-    QB__TRY(qb__scan_read_stored(scan, view, view + 1, 0, info->rows, both + bytes));
+    QB__OR_RETURN(qb__frames_read(fields, &region, both));
+    QB__OR_RETURN(qb__scan_read_stored(scan, view, view + 1, 0, info->rows, both + bytes));
     /* not if it has one value everywhere */
     *same = memcmp(both, both + bytes, bytes) == 0 && memcmp(both, both + 1, bytes - 1) != 0;
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__scan_tell_views(qb_scan *scan, const char *option, const qb__frames *fields, const bool *bad) {

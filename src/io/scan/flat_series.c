@@ -214,11 +214,10 @@ static qb_status weigh_components(qb_scan *scan, bool frames, const qb_env *env)
 qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
     qb__drift *d = scan->drift;
     const bool frames = !options->flats_at && !options->flats && scan->parts.data.index;
-    qb_status status;
     if (!d) return QB_OK;
     d->views = scan->info.views;
-    QB__TRY(qb__alloc(d->views * (d->modes + 1), sizeof *d->weight, &d->weight));
-    QB__TRY(qb__alloc(d->views, sizeof *d->monitor, &d->monitor));
+    QB__OR_RETURN(qb__alloc(d->views * (d->modes + 1), sizeof *d->weight, &d->weight));
+    QB__OR_RETURN(qb__alloc(d->views, sizeof *d->monitor, &d->monitor));
     for (size_t v = 0; v < d->views; v++) d->monitor[v] = 1;
     if (d->components) return weigh_components(scan, frames, env);
     for (size_t v = 0; v < d->views; v++) {
@@ -228,6 +227,5 @@ qb_status qb__scan_weigh_flats(qb_scan *scan, const qb_scan_options *options, co
         for (size_t k = 0; k < d->modes; k++) level += weight[k + 1] * (float)d->level[k];
         d->monitor[v] = level;
     }
-out:
-    return status;
+    return QB_OK;
 }

@@ -68,8 +68,7 @@ static qb_status compare(flat_look *l, size_t row) {
     const size_t columns = l->scan->info.columns, views = l->scan->info.views;
     for (size_t v = 0; v < VIEWS; v++) {
         const size_t view = v * (views - 1) / (VIEWS - 1);
-        const qb_status status = qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw));
         qb_convert_to_float(l->raw, l->scan->info.dtype, columns, l->line);
         less_dark(l, row, l->line);
         for (size_t i = NEAR; i + NEAR < columns; i++) {
@@ -89,8 +88,7 @@ static qb_status look(flat_look *l) {
     size_t compared = 0;
     for (size_t row = 0; row < l->scan->info.rows && compared < ROWS; row++) {
         if (!find(l, row)) continue;
-        const qb_status status = compare(l, row);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(compare(l, row));
         compared++;
     }
     return QB_OK;

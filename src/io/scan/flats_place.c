@@ -54,8 +54,7 @@ static qb_status add_views(place_look *l, size_t first, size_t end) {
         for (size_t r = 0; r < l->rows; r++) {
             const size_t view = first + (2 * v + 1) * (end - first) / (2 * views),
                          at = l->row[r] * info->columns + l->first;
-            const qb_status status = qb_scan_read(l->scan, view, view + 1, l->row[r], l->row[r] + 1, l->raw);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(qb_scan_read(l->scan, view, view + 1, l->row[r], l->row[r] + 1, l->raw));
             qb_convert_to_float(l->raw + l->first * qb_dtype_size(info->dtype), info->dtype, l->columns, l->line);
             for (size_t i = 0; i < l->columns; i++) l->line[i] = less_dark(l->scan, l->line[i], at + i);
             sharpen(l->line, l->columns, l->pattern + r * l->columns, 1 / (float)views);
@@ -161,12 +160,10 @@ static const double IN_PLACE = 0.15;
 static qb_status judge(place_look *l, size_t first, size_t end, const char *which, bool *told, double *in_place) {
     const double FITS = 0.3, TIMES = 3, CHANCE = 10; /* times the random correlation of so many pixels */
     place best, same = {0};
-    qb_status status = add_views(l, first, end);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(add_views(l, first, end));
     const double now = *in_place = correlation(l, &same);
     if (now > FITS) return QB_OK; /* most scans fit in place, so the other positions need not be tried */
-    status = find_best(l, &best);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(find_best(l, &best));
     *told = best.fits > fmax(FITS, CHANCE / sqrt((double)best.pixels)) && now < IN_PLACE && best.fits > TIMES * now;
     if (*told) tell(l->scan, &best, now, which);
     return QB_OK;

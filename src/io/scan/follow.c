@@ -201,10 +201,9 @@ out:
 
 qb_status qb__scan_follow(const char *path, const qb_scan_options *options, const qb_env *env) {
     follow f = {.path = path, .options = options};
-    qb_status status = parse(&f);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(parse(&f));
     begin_watch(&f);
-    status = run(&f, env);
+    const qb_status status = run(&f, env);
     if (f.watch >= 0) close(f.watch);
     return status;
 }

@@ -9,8 +9,7 @@
 
 static qb_status take_item(const char *item, const char *what, size_t count, bool *out) {
     size_t first, end, step;
-    const qb_status status = qb_range_parse(item, what, count, &first, &end, &step);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_range_parse(item, what, count, &first, &end, &step));
     for (size_t i = first; i < end; i += step) out[i] = true;
     return QB_OK;
 }

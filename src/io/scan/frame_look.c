@@ -181,8 +181,7 @@ static qb_status look_at_block(const qb__frame_series *series, size_t first, siz
     size_t place[SAMPLES];
     places_of(series, place);
     for (size_t line = 0; line < series->lines; line++) {
-        const qb_status status = read_line(series, first, count, frame_row(series, line), raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(read_line(series, first, count, frame_row(series, line), raw));
         for (size_t i = 0; i < count; i++) {
             qb__frame *frame = &frames[first + i * series->stride];
             pick(series, place, raw + i * bytes, samples + (i * series->lines + line) * few);

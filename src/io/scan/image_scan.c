@@ -72,24 +72,23 @@ qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, 
     qb__image *image = &scan->image;
     const qb__source *source = frames[0]->source;
     const size_t rows = source->shape[sinogram ? 0 : 1], columns = source->shape[2];
-    qb_status status = QB_OK;
     info->whole_rows = rows, info->whole_columns = columns, info->bin[0] = info->bin[1] = 1;
     if (!qb__image_wanted(options)) return QB_OK;
-    QB__TRY(check_turn(scan, options, sinogram));
-    QB__TRY(qb__image_parse(options, rows, columns, image));
+    QB__OR_RETURN(check_turn(scan, options, sinogram));
+    QB__OR_RETURN(qb__image_parse(options, rows, columns, image));
     qb__image_text(image, scan->image_text, sizeof scan->image_text);
     if (!*scan->image_text) { /* nothing changes: --bin 1, or a window of the whole image */
         *image = (qb__image){0};
-        goto out;
+        return QB_OK;
     }
     image->sum = info->quantity == QB_COUNTS;
-    if (binned(image) && image->sum && !sinogram) QB__TRY(look_at_stored(scan, env));
-    if (sinogram) QB__TRY(qb__source_check_holes(source, NULL, 0, rows, 1));
+    if (binned(image) && image->sum && !sinogram) QB__OR_RETURN(look_at_stored(scan, env));
+    if (sinogram) QB__OR_RETURN(qb__source_check_holes(source, NULL, 0, rows, 1));
     for (int i = 0; i < 3; i++) {
         qb__source **one = &frames[i]->source;
         if (!*one || (i && *one == frames[i - 1]->source)) continue;
         const bool lines = i && rows == 1 && (*one)->shape[1] > 1;
-        QB__TRY(qb__scan_change_fields(scan, one, i == 1 ? "flats" : "darks", i == 0 && sinogram, lines));
+        QB__OR_RETURN(qb__scan_change_fields(scan, one, i == 1 ? "flats" : "darks", i == 0 && sinogram, lines));
     }
     qb__image_text(image, scan->image_text, sizeof scan->image_text);
     info->image = scan->image_text;
@@ -106,8 +105,7 @@ qb_status qb__scan_change_images(qb_scan *scan, const qb_scan_options *options, 
     info->bin[0] = image->bin_u, info->bin[1] = image->bin_v;
     qb__info(env, "images: %s: %zu columns and %zu rows of %zu and %zu", scan->image_text, image->columns, image->rows,
              info->whole_columns, info->whole_rows);
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__scan_change_fields(const qb_scan *scan, qb__source **source, const char *what, bool sinogram,
@@ -183,17 +181,15 @@ static qb_status keep_shifts(const qb_scan *scan, double (*stored)[3], double mo
                              double **turns) {
     const double degree = 57.29577951308232;
     const size_t views = scan->info.views;
-    qb_status status;
-    QB__TRY(qb__alloc(2 * views, sizeof **shifts, shifts));
-    QB__TRY(qb__alloc(views, sizeof **turns, turns));
+    QB__OR_RETURN(qb__alloc(2 * views, sizeof **shifts, shifts));
+    QB__OR_RETURN(qb__alloc(views, sizeof **turns, turns));
     for (size_t i = 0; i < views; i++) {
         const double *s = stored[qb__scan_stored(scan, i)];
         memcpy(*shifts + 2 * i, s, 2 * sizeof *s);
         (*turns)[i] = s[2] / degree;
         for (int k = 0; k < 3; k++) most[k] = fmax(most[k], fabs(s[k]));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Load the shifts from the file at `path`; NULL: take those that the scan states. */

@@ -90,13 +90,10 @@ static void scratch_release(scratch *s) {
 
 static qb_status scratch_create(const changed *c, size_t lines, scratch *s) {
     const size_t wide = c->image.columns * c->image.bin_u;
-    qb_status status;
     *s = (scratch){0};
-    QB__TRY(qb__alloc(wide, qb_dtype_size(c->stored->dtype), &s->raw));
-    QB__TRY(qb__alloc(wide, sizeof *s->line, &s->line));
-    QB__TRY(qb__alloc(lines * c->image.columns, sizeof *s->sum, &s->sum));
-out:
-    return status;
+    QB__OR_RETURN(qb__alloc(wide, qb_dtype_size(c->stored->dtype), &s->raw));
+    QB__OR_RETURN(qb__alloc(wide, sizeof *s->line, &s->line));
+    return qb__alloc(lines * c->image.columns, sizeof *s->sum, &s->sum);
 }
 
 static void make_line(const block *b, size_t at, const scratch *s) {
@@ -188,8 +185,7 @@ static qb_status read_row(const changed *c, size_t row, const qb__region *region
     for (size_t i = 0; i < m->bin_v; i++) {
         const ptrdiff_t at = (ptrdiff_t)(m->first_row + row * m->bin_v + i);
         const qb__region one = {(size_t)(c->map.row[0] + c->map.row[1] * at), 1, 1, region->row0, region->row1};
-        const qb_status status = c->stored->read(c->stored, &one, raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(c->stored->read(c->stored, &one, raw));
         for (size_t v = 0; v < views; v++) {
             const char *from = raw + v * bytes + (size_t)first * size;
             if (m->bin_u * m->bin_v == 1) {

@@ -28,8 +28,7 @@ static qb_status read_lines(margins_look *l) {
         for (size_t r = 0; r < l->rows; r++) {
             const size_t view = (2 * v + 1) * info->views / (2 * l->views),
                          row = (2 * r + 1) * info->rows / (2 * l->rows);
-            const qb_status status = qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw));
             qb_convert_to_float(l->raw, info->dtype, l->columns, l->lines + (v * l->rows + r) * l->columns);
         }
     }

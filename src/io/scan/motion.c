@@ -51,8 +51,7 @@ qb_status qb__motors_shifts(const qb_scan *scan, const char *shifts, double (*st
                  unit[WAYS] = {pixel[U], pixel[V], 1};
     int axis[WAYS];
     double sign[WAYS];
-    qb_status status = parse(shifts, axis, sign);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(parse(shifts, axis, sign));
     if (info->beam == QB_BEAM_CONE)
         return qb__fail(QB_BAD_ARGUMENT,
                         "--shifts %s: %s has a cone beam, whose geometry moves, not its images: give -g FILE", shifts,

@@ -36,8 +36,7 @@ static qb_status covered(open_look *l, size_t view, double *share) {
     size_t good = 0, dim = 0;
     for (size_t r = 0; r < rows; r++) {
         const size_t row = (2 * r + 1) * info->rows / (2 * rows);
-        const qb_status status = qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw));
         qb_convert_to_float(l->raw, info->dtype, info->columns, l->line);
         for (size_t i = 0; i < each; i++) {
             const size_t at = (2 * i + 1) * info->columns / (2 * each);
@@ -57,8 +56,7 @@ static qb_status usual_share(open_look *l, size_t views, double *usual) {
     double shares[USUAL];
     size_t known = 0;
     for (size_t i = 0; i < USUAL; i++) {
-        const qb_status status = covered(l, i * (views - 1) / (USUAL - 1), &shares[known]);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(covered(l, i * (views - 1) / (USUAL - 1), &shares[known]));
         known += isfinite(shares[known]);
     }
     *usual = known ? qb__median(shares, known) : 0;
@@ -93,8 +91,7 @@ static qb_status stands_out(open_look *l, size_t view, const bool *open, size_t 
         double share;
         while (other < count && open[other]) other = side ? other + 1 : other - 1;
         if (other >= count) continue;
-        const qb_status status = covered(l, other, &share);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(covered(l, other, &share));
         *so = share > least;
     }
     return QB_OK;

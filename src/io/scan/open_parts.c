@@ -14,19 +14,16 @@
 
 static qb_status open_stored(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     const qb__format *format;
-    qb_status status;
     if (options->shape)
         return qb__raw_open_as(path, options->shape, options->as == QB_IMAGE_SINOGRAM, &parts->data.source);
-    status = qb__format_to_read(path, &format);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__format_to_read(path, &format));
     if (format->scan) return format->scan(path, options, parts);
     return format->open(path, options->dataset, &parts->data.source);
 }
 
 static qb_status take_angles(const qb_geometry *geometry, qb__scan_parts *parts) {
     if (parts->angles) return QB_OK;
-    const qb_status status = qb__alloc(geometry->views, sizeof *parts->angles, &parts->angles);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(geometry->views, sizeof *parts->angles, &parts->angles));
     qb__view_angles(geometry, parts->angles);
     parts->angle_count = geometry->views;
     snprintf(parts->angles_from, sizeof parts->angles_from, "the geometry in its provenance");

@@ -34,8 +34,7 @@ static qb_status look(qb_scan *scan, size_t view, char *raw, float *line, bool *
     *scaled = false;
     for (size_t row = 0; row < info->rows; row += step) {
         const size_t rows = qb__smaller(step, info->rows - row);
-        const qb_status status = read_rows(scan, view, row, rows, raw, line);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(read_rows(scan, view, row, rows, raw, line));
         for (size_t i = 0; i < rows * info->columns; i++) {
             if (!(line[i] >= 0 && line[i] <= 1)) return QB_OK;
             zeros += line[i] == 0;
@@ -60,8 +59,7 @@ static qb_status count(qb_scan *scan, char *raw, float *line, tally *t, bool *wi
     for (size_t view = 0; view < info->views; view++) {
         for (size_t row = 0; row < info->rows; row += step) {
             const size_t rows = qb__smaller(step, info->rows - row);
-            const qb_status status = read_rows(scan, view, row, rows, raw, line);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(read_rows(scan, view, row, rows, raw, line));
             for (size_t i = 0; i < rows * info->columns; i++) {
                 *within &= line[i] >= 0 && line[i] <= 1;
                 t->zeros += line[i] == 0;

@@ -79,11 +79,10 @@ static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
     const char *end = ends[options->angle_unit];
     size_t size = strlen(options->angles) + strlen(end) + 1;
     char *text;
-    qb_status status = qb__alloc(size, 1, &text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(size, 1, &text));
     qb__print(text, size, "%s%s", options->angles, end);
     qb__angles_said said;
-    status = qb__angles_read(text, scan->stored, scan->parts.angles, &said);
+    const qb_status status = qb__angles_read(text, scan->stored, scan->parts.angles, &said);
     qb__free(text);
     if (status != QB_OK) return status;
     scan->parts.angle_count = scan->stored;
@@ -175,8 +174,7 @@ static qb_status tell_lone(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     const bool counts = options->quantity ? options->quantity != QB_LINE_INTEGRAL : !qb_dtype_is_float(info->dtype);
     bool transposed;
-    const qb_status status = look_at_lone(scan, counts ? QB_COUNTS : QB_LINE_INTEGRAL, &transposed);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(look_at_lone(scan, counts ? QB_COUNTS : QB_LINE_INTEGRAL, &transposed));
     snprintf(scan->no_angles, sizeof scan->no_angles,
              transposed
                  ? "it is one image of %zu x %zu whose columns look like views: transpose it (numpy: image.T) and "
@@ -214,8 +212,7 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     qb_status status;
     if (is_lone_image(scan, options)) return tell_lone(scan, options);
     if (options->angles_from_names) {
-        status = take_names(scan, options);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(take_names(scan, options));
     } else if (options->angles) {
         qb__free(parts->angles);
         parts->angles = NULL;
@@ -234,8 +231,7 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
         info->no_angles = scan->no_angles;
         return QB_OK;
     }
-    status = qb__alloc(info->views, sizeof(double), &scan->angles);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(info->views, sizeof(double), &scan->angles));
     for (size_t i = 0; i < info->views; i++) scan->angles[i] = parts->angles[qb__scan_stored(scan, i)];
     info->angles = scan->angles;
     info->angles_from = parts->angles_from;
@@ -441,49 +437,47 @@ static void judge_fields(qb_scan *scan, const qb_scan_options *options) {
 
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
     qb__looked looked = {0};
-    qb_status status;
     char *const words[] = {scan->parts.angles_from, scan->parts.pixel_from, scan->parts.data.source->quantity,
                            scan->parts.data.source->units};
     /* these texts come from the file */
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) qb__printable(words[i]);
-    if (options->read_unsigned) QB__TRY(read_unsigned(scan));
+    if (options->read_unsigned) QB__OR_RETURN(read_unsigned(scan));
     set_quantity(scan, options);
-    QB__TRY(qb__scan_change_images(scan, options, env));
-    QB__TRY(set_shape(scan, options));
-    QB__TRY(set_angles(scan, options));
-    QB__TRY(check_darks_none(scan, options));
-    QB__TRY(set_pixel(scan, options));
+    QB__OR_RETURN(qb__scan_change_images(scan, options, env));
+    QB__OR_RETURN(set_shape(scan, options));
+    QB__OR_RETURN(set_angles(scan, options));
+    QB__OR_RETURN(check_darks_none(scan, options));
+    QB__OR_RETURN(set_pixel(scan, options));
     set_place(scan);
     qb__scan_change_places(scan, options);
-    QB__TRY(set_intensity(scan, options));
-    QB__TRY(check_unusable(scan));
-    QB__TRY(qb__scan_fields_load(scan, options, env, &scan->dark_noise));
+    QB__OR_RETURN(set_intensity(scan, options));
+    QB__OR_RETURN(check_unusable(scan));
+    QB__OR_RETURN(qb__scan_fields_load(scan, options, env, &scan->dark_noise));
     scan->info.flats_how = scan->drift ? scan->drift->text : NULL;
     if (scan->info.quantity == QB_COUNTS)
-        QB__TRY(qb__shade_flats(scan->flat, scan->dark, scan->info.rows * scan->info.columns, scan->dark_noise));
-    QB__TRY(qb__scan_look_at_bytes(scan, options->shape != NULL));
-    QB__TRY(qb__scan_mask_load(scan, options, env, &scan->unmeasured));
-    QB__TRY(qb__scan_look(scan, options->keep_all_views, env, &looked));
+        QB__OR_RETURN(qb__shade_flats(scan->flat, scan->dark, scan->info.rows * scan->info.columns, scan->dark_noise));
+    QB__OR_RETURN(qb__scan_look_at_bytes(scan, options->shape != NULL));
+    QB__OR_RETURN(qb__scan_mask_load(scan, options, env, &scan->unmeasured));
+    QB__OR_RETURN(qb__scan_look(scan, options->keep_all_views, env, &looked));
     scan->usual_integral = looked.usual_integral;
     scan->most_integral = looked.most_integral;
     scan->odd_view = looked.odd_view, scan->odd_views = looked.odd_views;
     scan->worst = looked.worst, scan->worst_view = looked.worst_view;
-    QB__TRY(qb__scan_look_at_pixels(scan, &scan->unmeasured, env));
-    QB__TRY(qb__scan_look_at_dead_parts(scan, &scan->unmeasured, env));
-    QB__TRY(qb__scan_look_at_margins(scan, &scan->unmeasured));
+    QB__OR_RETURN(qb__scan_look_at_pixels(scan, &scan->unmeasured, env));
+    QB__OR_RETURN(qb__scan_look_at_dead_parts(scan, &scan->unmeasured, env));
+    QB__OR_RETURN(qb__scan_look_at_margins(scan, &scan->unmeasured));
     scan->blank = qb__scan_leave_out(scan, &scan->unmeasured, scan->flat);
-    QB__TRY(qb__scan_look_at_flats(scan, options->keep_all_fields));
-    QB__TRY(qb__scan_look_at_flats_place(scan));
-    QB__TRY(qb__scan_look_at_scales(scan));
-    QB__TRY(qb__scan_look_at_rows(scan, env, &scan->lost_rows));
-    QB__TRY(qb__scan_weigh_flats(scan, options, env));
-    QB__TRY(qb__scan_load_places(scan, options, env));
+    QB__OR_RETURN(qb__scan_look_at_flats(scan, options->keep_all_fields));
+    QB__OR_RETURN(qb__scan_look_at_flats_place(scan));
+    QB__OR_RETURN(qb__scan_look_at_scales(scan));
+    QB__OR_RETURN(qb__scan_look_at_rows(scan, env, &scan->lost_rows));
+    QB__OR_RETURN(qb__scan_weigh_flats(scan, options, env));
+    QB__OR_RETURN(qb__scan_load_places(scan, options, env));
     judge_given(scan, options);
     judge_fields(scan, options);
     qb__scan_judge_angles(scan, options->angles || options->angle_unit != QB_ANGLE_AUTO);
     scan->info.problems = scan->parts.notes.count;
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__scan_name(qb_scan *scan, const char *path) {
@@ -495,7 +489,6 @@ static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_option
     struct stat what;
     char settings[4096];
     const size_t failed = qb__allocations_failed();
-    qb_status status = QB_OK;
     if (stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode))
         return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
     scan->parts.center = NAN;
@@ -504,18 +497,17 @@ static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_option
         qb__info(env, "%s: the settings %s are read, the only ones of a scanner there", path, settings);
         path = settings;
     }
-    QB__TRY(qb__scan_name(scan, path));
-    QB__TRY(qb__scan_open_parts(path, options, &scan->parts));
+    QB__OR_RETURN(qb__scan_name(scan, path));
+    QB__OR_RETURN(qb__scan_open_parts(path, options, &scan->parts));
     qb__frames *const frames[] = {&scan->parts.data, &scan->parts.flats, &scan->parts.darks};
     for (int i = 0; i < 3; i++)
         if (frames[i]->source) qb__source_limit(frames[i]->source, env);
     if (*scan->parts.data.source->files) qb__info(env, "%s: %s", path, scan->parts.data.source->files);
-    QB__TRY(qb__scan_complete(scan, options, env));
+    QB__OR_RETURN(qb__scan_complete(scan, options, env));
     /* Optional parts of a file may be unusable without an error, but not because memory ran out. */
     if (qb__allocations_failed() != failed)
-        status = qb__fail(QB_NO_MEMORY, "%s: memory ran out while it was opened", path);
-out:
-    return status;
+        return qb__fail(QB_NO_MEMORY, "%s: memory ran out while it was opened", path);
+    return QB_OK;
 }
 
 qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_env *env, qb_scan **out) {

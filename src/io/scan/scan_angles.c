@@ -41,8 +41,7 @@ static qb_status find_steps(const double *angles, size_t n, steps *found) {
     size_t count = 0;
     *found = (steps){.least = INFINITY, .in_order = in_order(angles, n)};
     if (!found->in_order) {
-        const qb_status status = qb__alloc(n, sizeof *sorted, &sorted);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(n, sizeof *sorted, &sorted));
         sort_angles(angles, n, sorted);
         angles = sorted;
     }

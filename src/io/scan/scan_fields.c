@@ -38,14 +38,14 @@ static qb_status open_item(const kind *k, char *item, qb__frames *frames) {
         return qb__fail(QB_BAD_ARGUMENT, k->dark ? "none means no file: leave out none, or the others"
                                                  : "none: counts need flats; give their file, or --air without it");
     const char *dataset = qb__split_dataset(item);
-    qb_status status = qb__format_to_read(item, &format);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__format_to_read(item, &format));
     const bool hdf5 = strcmp(format->name, "HDF5") == 0;
     if (dataset && !hdf5)
         return qb__fail(QB_BAD_ARGUMENT, "%s is %s, not HDF5: it has no %s", item, format->name, dataset);
     if (hdf5) return qb__hdf5_fields(item, dataset, k->dark, frames);
-    status = k->shape && format->open == qb__raw_open ? qb__raw_open_like(item, k->shape, &frames->source)
-                                                      : format->open(item, NULL, &frames->source);
+    const qb_status status = k->shape && format->open == qb__raw_open
+                                 ? qb__raw_open_like(item, k->shape, &frames->source)
+                                 : format->open(item, NULL, &frames->source);
     if (status == QB_OK) frames->count = frames->source->shape[0];
     return status;
 }
@@ -325,14 +325,13 @@ static qb_status list_taken(series *s) {
 
 static qb_status load(const qb_scan *scan, series *s, qb_field_average how, const qb_env *env, float **mean,
                       size_t *count) {
-    qb_status status;
     if (!s->all) return QB_OK;
-    QB__TRY(list_taken(s));
+    QB__OR_RETURN(list_taken(s));
     *count = s->taken * (s->lines ? s->all->source->shape[1] : 1);
-    QB__TRY(qb__source_check_holes(s->all->source, s->index, 0, s->taken, 1));
-    QB__TRY(qb__alloc(scan->info.rows * scan->info.columns, sizeof **mean, mean));
+    QB__OR_RETURN(qb__source_check_holes(s->all->source, s->index, 0, s->taken, 1));
+    QB__OR_RETURN(qb__alloc(scan->info.rows * scan->info.columns, sizeof **mean, mean));
     const qb__frames taken = {.source = s->all->source, .index = s->index, .count = s->taken};
-    QB__TRY(qb__frames_mean(&taken, s->lines, how, env, *mean, &s->found, &s->least));
+    QB__OR_RETURN(qb__frames_mean(&taken, s->lines, how, env, *mean, &s->found, &s->least));
     if (s->found.left_out)
         qb__info(
             env,
@@ -341,9 +340,7 @@ static qb_status load(const qb_scan *scan, series *s, qb_field_average how, cons
     if (s->found.missing)
         qb__info(env, "%zu pixels of the %s have missing values (NaN) in some frames: their mean is that of the others",
                  s->found.missing, s->kind.option);
-    status = qb__inputs_hash(&s->files, most_bytes(s->all));
-out:
-    return status;
+    return qb__inputs_hash(&s->files, most_bytes(s->all));
 }
 
 static void tell_saturated(qb_scan *scan, const series *flats) {

@@ -141,8 +141,7 @@ static qb_status geometry_of(const qb_scan_info *scan, const qb_geometry_options
                              const qb_env *env, qb_geometry *geometry) {
     qb_geometry_options seen;
     *geometry = (qb_geometry){0};
-    qb_status status = qb__params_view(qb_geometry_params, options, &seen);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__params_view(qb_geometry_params, options, &seen));
     if (!(seen.sod > 0 || seen.sdd > 0) && !seen.geometry)
         seen.geometry = (char *)scan->geometry_from;
     else if (scan->geometry_from && !seen.geometry)
@@ -155,7 +154,7 @@ static qb_status geometry_of(const qb_scan_info *scan, const qb_geometry_options
     const char *path = seen.geometry;
     if (!path && !scan->angles) return qb__scan_lacks_angles(scan);
     if (!path) return qb_geometry_make(options, scan->views, scan->angles, detector, env, geometry);
-    status = qb_geometry_make(options, 0, NULL, detector, env, geometry);
+    qb_status status = qb_geometry_make(options, 0, NULL, detector, env, geometry);
     if (status == QB_OK) status = choose_views(scan, path, env, geometry);
     if (status == QB_OK) status = compare_angles(scan, path, geometry, env);
     if (status != QB_OK) qb_geometry_destroy(geometry);

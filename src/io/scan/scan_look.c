@@ -184,8 +184,7 @@ static qb_status look_again(looking *l) {
     bool changed = false;
     for (size_t i = 0; i < l->series.count; i++) {
         if (l->fault[i] == GOOD) continue;
-        const qb_status status = qb__frame_look_again(&l->series, i, &l->frames[i]);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__frame_look_again(&l->series, i, &l->frames[i]));
         changed = true;
     }
     if (changed) judge(l);
@@ -348,9 +347,8 @@ static void tell_all_constant(const looking *l) {
 /* Find flats among the views, after the other faults are known. */
 static qb_status find_open(looking *l) {
     bool *open;
-    qb_status status = qb__alloc(l->series.count, sizeof *open, &open);
-    if (status != QB_OK) return status;
-    status = qb__scan_find_open(l->scan, l->frames, l->series.count, l->series.zero, open);
+    QB__OR_RETURN(qb__alloc(l->series.count, sizeof *open, &open));
+    const qb_status status = qb__scan_find_open(l->scan, l->frames, l->series.count, l->series.zero, open);
     for (size_t i = 0; i < l->series.count; i++)
         if (open[i] && l->fault[i] == GOOD) l->fault[i] = OPEN;
     qb__free(open);
@@ -358,27 +356,26 @@ static qb_status find_open(looking *l) {
 }
 
 static qb_status look(looking *l, bool keep, const qb_env *env) {
-    qb_status status;
     if (l->scan->dark && l->scan->info.quantity == QB_COUNTS) l->dark = field_level(l, l->scan->dark);
     l->series.zero = (float)l->dark;
     l->series.lit = lit_level(l);
-    QB__TRY(qb__frames_look(&l->series, env, l->frames));
+    QB__OR_RETURN(qb__frames_look(&l->series, env, l->frames));
     judge(l);
     if (bad_views(l) && l->series.stride > 1) {
         l->series.stride = 1;
-        QB__TRY(qb__frames_look(&l->series, env, l->frames));
+        QB__OR_RETURN(qb__frames_look(&l->series, env, l->frames));
         judge(l);
     }
-    QB__TRY(look_again(l));
+    QB__OR_RETURN(look_again(l));
     if (nothing_there(l)) {
         for (size_t i = 0; i < l->series.count; i++)
             if (l->fault[i] == GOOD) l->fault[i] = BLANK;
     }
-    if (bad_views(l) < l->series.count) QB__TRY(find_open(l));
+    if (bad_views(l) < l->series.count) QB__OR_RETURN(find_open(l));
     l->scan->info.looked_views = qb__ceil_div(l->series.count, l->series.stride);
     if (bad_views(l) == l->series.count) {
         refuse(l);
-        goto out;
+        return QB_OK;
     }
     for (size_t i = 0; i < l->series.count; i++) {
         if ((!keep && l->fault[i] != GOOD) || !((double)l->frames[i].top > l->found->worst)) continue;
@@ -387,16 +384,15 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
     }
     find_odd_view(l, keep);
     if (l->series.stride == 1) {
-        QB__TRY(qb__scan_find_gains(l->scan, l->frames, l->fault, l->series.count));
-        QB__TRY(qb__scan_find_repeats(l->scan, l->frames, l->fault, l->series.count));
+        QB__OR_RETURN(qb__scan_find_gains(l->scan, l->frames, l->fault, l->series.count));
+        QB__OR_RETURN(qb__scan_find_repeats(l->scan, l->frames, l->fault, l->series.count));
     }
     tell(l, keep);
-    QB__TRY(qb__scan_find_covered(l->scan, l->frames, l->fault, l->series.count));
+    QB__OR_RETURN(qb__scan_find_covered(l->scan, l->frames, l->fault, l->series.count));
     tell_all_constant(l);
     tell_wrapped(l);
-    if (!keep) status = drop(l);
-out:
-    return status;
+    if (!keep) return drop(l);
+    return QB_OK;
 }
 
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env, qb__looked *found) {

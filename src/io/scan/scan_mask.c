@@ -134,16 +134,14 @@ static qb_status take_own(qb_scan *scan, const qb_env *env, unsigned char **mask
 qb_status qb__scan_mask_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env, unsigned char **mask) {
     const size_t pixels = scan->info.rows * scan->info.columns;
     const bool none = options->mask && strcmp(options->mask, "none") == 0;
-    qb_status status = QB_OK;
-    if (options->mask && !none) QB__TRY(load_given(scan, options->mask, env, mask));
-    if (scan->parts.mask.marks && !none) QB__TRY(take_own(scan, env, mask));
+    if (options->mask && !none) QB__OR_RETURN(load_given(scan, options->mask, env, mask));
+    if (scan->parts.mask.marks && !none) QB__OR_RETURN(take_own(scan, env, mask));
     for (size_t i = 0; *mask && i < pixels; i++) scan->info.masked += (*mask)[i] == QB_PIXEL_MASKED;
     if (scan->info.masked == pixels)
-        status = qb__fail(QB_BAD_INPUT, "%s: all %zu pixels are masked: 0 means measured%s",
-                          options->mask ? options->mask : scan->parts.mask.from, pixels,
-                          options->mask ? "" : "; --mask none takes all as measured");
-out:
-    return status;
+        return qb__fail(QB_BAD_INPUT, "%s: all %zu pixels are masked: 0 means measured%s",
+                        options->mask ? options->mask : scan->parts.mask.from, pixels,
+                        options->mask ? "" : "; --mask none takes all as measured");
+    return QB_OK;
 }
 
 /* ---- results ---- */

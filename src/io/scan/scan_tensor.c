@@ -14,8 +14,7 @@
 
 static qb_status take_angles(qb__scan_parts *parts, const double *angles, size_t views) {
     if (!angles) return QB_OK;
-    qb_status status = qb__alloc(views, sizeof *angles, &parts->angles);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *angles, &parts->angles));
     memcpy(parts->angles, angles, views * sizeof *angles);
     parts->angle_count = views;
     snprintf(parts->angles_from, sizeof parts->angles_from, "given with the array");
@@ -33,16 +32,13 @@ static qb_status open_arrays(qb_scan *scan, const qb_tensor *projections, const 
                              const qb_tensor *darks, const qb_scan_options *options) {
     qb__scan_parts *parts = &scan->parts;
     const bool sinogram = options->as == QB_IMAGE_SINOGRAM;
-    qb_status status;
     parts->center = NAN;
-    QB__TRY(qb__tensor_open(projections, "projections", sinogram ? QB__MISSING_IMAGE : QB__MISSING_ROW,
-                            &parts->data.source));
-    QB__TRY(qb__scan_name(scan, parts->data.source->path));
-    QB__TRY(take_angles(parts, angles, parts->data.source->shape[sinogram ? 1 : 0]));
-    QB__TRY(take_frames(flats, "flats", &parts->flats));
-    QB__TRY(take_frames(darks, "darks", &parts->darks));
-out:
-    return status;
+    QB__OR_RETURN(qb__tensor_open(projections, "projections", sinogram ? QB__MISSING_IMAGE : QB__MISSING_ROW,
+                                  &parts->data.source));
+    QB__OR_RETURN(qb__scan_name(scan, parts->data.source->path));
+    QB__OR_RETURN(take_angles(parts, angles, parts->data.source->shape[sinogram ? 1 : 0]));
+    QB__OR_RETURN(take_frames(flats, "flats", &parts->flats));
+    return take_frames(darks, "darks", &parts->darks);
 }
 
 qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles, const qb_tensor *flats,

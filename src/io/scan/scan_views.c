@@ -30,8 +30,7 @@ static void settle(qb_scan *scan) {
 qb_status qb__scan_keep(qb_scan *scan, const bool *keep) {
     qb_scan_info *info = &scan->info;
     size_t *view, count = 0;
-    qb_status status = qb__alloc(info->views, sizeof *view, &view);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(info->views, sizeof *view, &view));
     for (size_t i = 0; i < info->views; i++) {
         if (!keep[i]) continue;
         view[count] = qb__scan_stored(scan, i);
@@ -68,8 +67,7 @@ out:
 qb_status qb__scan_choose_views(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     size_t end;
-    const qb_status status = qb_range_parse(options->views, "--views", scan->stored, &scan->first, &end, &scan->step);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb_range_parse(options->views, "--views", scan->stored, &scan->first, &end, &scan->step));
     info->views = qb__ceil_div(end - scan->first, scan->step);
     info->first_view = scan->first, info->view_step = scan->step;
     return options->exclude && *options->exclude ? exclude(scan, options->exclude) : QB_OK;

@@ -13,8 +13,7 @@ qb_status qb__shade_flats(float *flat, const float *dark, size_t n, float noise)
     size_t count = 0;
     float *beam;
     if (!flat || !dark || !(least > 0)) return QB_OK;
-    qb_status status = qb__alloc(n, sizeof *beam, &beam);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(n, sizeof *beam, &beam));
     for (size_t i = 0; i < n; i++)
         if (flat[i] > dark[i]) beam[count++] = flat[i] - dark[i];
     const bool bright = count > 0 && qb__float_at(beam, count, count / 2) > BRIGHT * least;

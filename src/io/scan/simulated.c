@@ -51,8 +51,7 @@ static void clear(benches *b) {
 static qb_status expose(const simulated *s, benches *b, size_t worker, size_t view, size_t row, size_t end,
                         float *out) {
     const size_t columns = s->geometry.columns;
-    qb_status status = b->of[worker] ? QB_OK : qb__alloc(1, scratch_of(s), &b->of[worker]);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(b->of[worker] ? QB_OK : qb__alloc(1, scratch_of(s), &b->of[worker]));
     double *line = b->of[worker];
     qb__phantom_project(&s->phantom, &s->geometry, view, row, end, line, line + s->band * columns);
     for (size_t i = 0; i < (end - row) * columns; i++) out[i] = line[i] != 0 ? (float)exp(-line[i]) : 1.0f;
@@ -202,16 +201,13 @@ static qb_status check_keys(const cJSON *object) {
 
 static qb_status read_object(const cJSON *object, simulated *s) {
     double version;
-    qb_status status;
-    QB__TRY(number(object, QB__SIMULATED_SCAN, 1, 1, &version));
-    QB__TRY(check_keys(object));
-    QB__TRY(qb__geometry_of_json(object, &s->geometry));
-    QB__TRY(qb__geometry_check(&s->geometry));
-    QB__TRY(qb__geometry_check_units(&s->geometry));
-    QB__TRY(read_phantom(object, &s->phantom));
-    status = qb__phantom_check_sources(&s->phantom, &s->geometry);
-out:
-    return status;
+    QB__OR_RETURN(number(object, QB__SIMULATED_SCAN, 1, 1, &version));
+    QB__OR_RETURN(check_keys(object));
+    QB__OR_RETURN(qb__geometry_of_json(object, &s->geometry));
+    QB__OR_RETURN(qb__geometry_check(&s->geometry));
+    QB__OR_RETURN(qb__geometry_check_units(&s->geometry));
+    QB__OR_RETURN(read_phantom(object, &s->phantom));
+    return qb__phantom_check_sources(&s->phantom, &s->geometry);
 }
 
 static qb_status describe(simulated *s) {
@@ -240,9 +236,8 @@ static qb_status describe(simulated *s) {
 static qb_status read_file(const char *path, simulated *s) {
     qb__text text;
     cJSON *object = NULL;
-    qb_status status = qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text);
-    if (status != QB_OK) return status;
-    status = qb__geometry_json(&text, &object);
+    QB__OR_RETURN(qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text));
+    qb_status status = qb__geometry_json(&text, &object);
     qb__text_clear(&text);
     if (status == QB_OK) status = read_object(object, s);
     if (status == QB_OK) status = describe(s);
@@ -254,10 +249,9 @@ qb_status qb__simulated_open(const char *path, const char *how, qb__source **sou
     simulated *s;
     (void)how;
     *source = NULL;
-    qb_status status = qb__source_create(sizeof *s, "simulated", path, &s);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *s, "simulated", path, &s));
     s->base.release = release;
-    status = read_file(path, s);
+    const qb_status status = read_file(path, s);
     if (status == QB_OK)
         *source = &s->base;
     else

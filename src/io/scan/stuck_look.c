@@ -122,8 +122,7 @@ static qb_status decide(stuck_look *l) {
     const size_t columns = l->scan->info.columns, pixels = l->rows * columns;
     memset(l->outside, 0, pixels);
     for (size_t v = 0; v < VIEWS; v++) {
-        const qb_status status = read_view(l, v, l->raw);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(read_view(l, v, l->raw));
         for (size_t i = 0; i < pixels; i++)
             if (l->state[i] && stands_out(l, i / columns, i % columns)) l->outside[i]++;
         keep_same(l);
@@ -139,17 +138,15 @@ static qb_status decide(stuck_look *l) {
 static qb_status look_at_block(stuck_look *l) {
     const size_t columns = l->scan->info.columns;
     size_t left = 0;
-    qb_status status;
     memset(l->state, 1, l->rows * columns);
-    QB__TRY(read_view(l, 0, l->first));
+    QB__OR_RETURN(read_view(l, 0, l->first));
     for (size_t v = PART; v < VIEWS; v += PART) {
-        QB__TRY(read_view(l, v, l->raw));
+        QB__OR_RETURN(read_view(l, v, l->raw));
         keep_same(l);
     }
     for (size_t row = 0; row < l->rows; row++) left += choose_in_row(l, row);
-    if (left) status = decide(l);
-out:
-    return status;
+    if (left) return decide(l);
+    return QB_OK;
 }
 
 /* ---- results ---- */
@@ -165,8 +162,7 @@ static qb_status tell(const stuck_look *l) {
                            .done = left_out ? "not measured" : "kept"};
     char in_rows[80];
     bool *list;
-    qb_status status = qb__alloc(rows + columns, sizeof *list, &list);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(rows + columns, sizeof *list, &list));
     for (size_t i = 0; i < rows * columns; i++) list[i % columns] |= l->marks[i] == QB_PIXEL_STUCK;
     for (size_t i = 0; i < rows * columns; i++) list[columns + i / columns] |= l->marks[i] == QB_PIXEL_STUCK;
     qb__frame_list_words(list, columns, finding.which, sizeof finding.which);
@@ -215,8 +211,7 @@ qb_status qb__scan_look_by_blocks(const qb_scan *scan, size_t room, const qb_env
 static qb_status begin(stuck_look *l) {
     const size_t pixels = qb__round_up(l->room * l->scan->info.columns, 64),
                  bytes = pixels * qb_dtype_size(l->scan->info.dtype);
-    const qb_status status = qb__alloc(2 * (bytes + pixels), 1, &l->first);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(2 * (bytes + pixels), 1, &l->first));
     l->raw = l->first + bytes;
     l->state = (unsigned char *)(l->raw + bytes);
     l->outside = l->state + pixels;

@@ -21,11 +21,10 @@ static qb_status load(const char *path, const char *dataset, qb_array *array, do
     qb__source *source;
     *array = (qb_array){0};
     QB__CALL();
-    qb_status status = qb__source_open(path, dataset, &source);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_open(path, dataset, &source));
     const size_t *n = source->shape;
     qb__region all = {0, n[0], 1, 0, n[1]};
-    status = check_room(source);
+    qb_status status = check_room(source);
     if (status == QB_OK) status = qb_array_create(source->dtype, n[0], n[1], n[2], array);
     if (status != QB_OK) status = qb__fail_in(status, "%s", path);
     if (status == QB_OK) status = source->read(source, &all, array->data);

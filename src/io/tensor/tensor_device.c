@@ -213,22 +213,21 @@ static qb_status pass(qb__tensor_device *array, const qb__region *region, size_t
 static qb_status through_stage(qb__tensor_device *array, const qb__region *region, char *host, bool take) {
     const size_t line = array->tensor.shape[2] * array->tensor.element;
     const size_t rows = region->row1 - region->row0, image = rows * line;
-    qb_status status;
-    if (!array->own) QB__TRY(qb__queue_create(array->device, &array->own));
-    QB__TRY(make_stage(array, line));
-    QB__TRY(await(array, array->own));
+    if (!array->own) QB__OR_RETURN(qb__queue_create(array->device, &array->own));
+    QB__OR_RETURN(make_stage(array, line));
+    QB__OR_RETURN(await(array, array->own));
     const size_t images = array->stage_bytes / image, lines = array->stage_bytes / line;
     for (size_t i = 0; i < region->count;) {
         const size_t left = region->count - i, n = images < left ? images : left;
         for (size_t r = 0; r < rows && n == 0; r += lines) {
             const size_t end = rows - r < lines ? rows : r + lines;
-            QB__TRY(pass(array, region, i, 1, region->row0 + r, region->row0 + end, host + i * image + r * line, take));
+            QB__OR_RETURN(
+                pass(array, region, i, 1, region->row0 + r, region->row0 + end, host + i * image + r * line, take));
         }
-        if (n) QB__TRY(pass(array, region, i, n, region->row0, region->row1, host + i * image, take));
+        if (n) QB__OR_RETURN(pass(array, region, i, n, region->row0, region->row1, host + i * image, take));
         i += n ? n : 1;
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__tensor_device_read(qb__tensor_device *array, const qb__region *region, void *out) {

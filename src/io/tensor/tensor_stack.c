@@ -161,8 +161,7 @@ static qb__missing missing_of(const qb_stack *stack) {
 static qb_status make_sink(const qb__tensor *tensor, qb_writer *writer) {
     char name[QB__TENSOR_NAME];
     tensor_sink *sink;
-    qb_status status = qb__alloc(1, sizeof *sink, &sink);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *sink, &sink));
     writer->kind = &qb__tensor_writer;
     writer->own = sink;
     sink->tensor = *tensor;

@@ -58,8 +58,7 @@ qb_status qb__tiff_ome_text(const qb_stack *s, const char *lines, const char *js
     const bool views = qb__stack_is_projections(s);
     char *text, side[3][80] = {"", "", ""};
     *out = NULL;
-    qb_status status = qb__alloc(sizeof start + HEAD + WIDER * (strlen(lines) + strlen(json)) + 1, 1, &text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(sizeof start + HEAD + WIDER * (strlen(lines) + strlen(json)) + 1, 1, &text));
     for (int i = 0; i < 3; i++)
         if (s->voxel[i] > 0)
             qb__print(side[i], sizeof side[i], " PhysicalSize%c=\"%.9g\" PhysicalSize%cUnit=\"mm\"", "XYZ"[i],

@@ -161,17 +161,15 @@ qb_status qb__tiff_chain(TIFF *tiff, const char *path, uint64_t file_bytes) {
     unsigned char head[4], bytes[8];
     const uint64_t at = TIFFCurrentDirOffset(tiff);
     const int fd = TIFFFileno(tiff);
-    qb_status status = qb__pread_all(fd, path, head, sizeof head, 0);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(fd, path, head, sizeof head, 0));
     const bool reversed = head[0] == 'M', big = head[reversed ? 3 : 2] == 43;
     const size_t wide = big ? 8 : 2, last = big ? 8 : 4;
-    status = qb__pread_all(fd, path, bytes, wide, at);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(fd, path, bytes, wide, at));
     const uint64_t n = number_of(bytes, wide, reversed), end = at + wide + n * (big ? 20 : 12);
     if (n > file_bytes / 12 || end + last > file_bytes)
         return qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within a directory", path,
                         (unsigned long long)file_bytes);
-    status = qb__pread_all(fd, path, bytes, last, end);
+    const qb_status status = qb__pread_all(fd, path, bytes, last, end);
     if (status == QB_OK && number_of(bytes, last, reversed) && TIFFLastDirectory(tiff))
         return qb__fail(QB_IO, "reading %s: where its next image is cannot be read", path);
     return status;
@@ -179,8 +177,7 @@ qb_status qb__tiff_chain(TIFF *tiff, const char *path, uint64_t file_bytes) {
 
 qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__tiff_shape *shape,
                         qb__tiff_image *image) {
-    qb_status status = check_kind(tiff, path, shape);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_kind(tiff, path, shape));
     uint16_t compression = COMPRESSION_NONE;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
     if (!TIFFIsCODECConfigured(compression))
@@ -269,20 +266,18 @@ static qb_status decode(const page *p) {
         return qb__fail(QB_BAD_INPUT, "%s: a strip or tile of %lld bytes is not possible: it is damaged", p->path,
                         (long long)size);
     char *buffer;
-    qb_status status = qb__alloc((size_t)size, 1, &buffer);
-    if (status != QB_OK) return status;
-    status = tiled ? decode_tiles(p, buffer, size) : decode_strips(p, buffer, size);
+    QB__OR_RETURN(qb__alloc((size_t)size, 1, &buffer));
+    const qb_status status = tiled ? decode_tiles(p, buffer, size) : decode_strips(p, buffer, size);
     qb__free(buffer);
     return status;
 }
 
 qb_status qb__tiff_decode(TIFF *tiff, const char *path, size_t row0, size_t row1, void *out) {
     qb__tiff_shape shape;
-    qb_status status = check_kind(tiff, path, &shape);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_kind(tiff, path, &shape));
     page p = {tiff, path, qb__tiff_row_bytes(&shape), shape.rows, row0, row1, out};
     if (qb__tiff_as_stored(&shape)) return decode(&p);
-    status = qb__alloc(row1 - row0, p.row_bytes, &p.out);
+    qb_status status = qb__alloc(row1 - row0, p.row_bytes, &p.out);
     if (status == QB_OK) status = decode(&p);
     if (status == QB_OK) qb__tiff_unpack(&shape, (const unsigned char *)p.out, row1 - row0, out);
     qb__free(p.out);

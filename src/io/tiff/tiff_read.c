@@ -121,8 +121,7 @@ static qb_status add_image(tiff_source *tiff, const qb__tiff_image *image) {
     if (tiff->count == tiff->room) {
         qb__tiff_image *wider;
         size_t room = tiff->room * 2 + tiff->files.count;
-        qb_status status = qb__alloc(room, sizeof *wider, &wider);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(room, sizeof *wider, &wider));
         if (tiff->count) memcpy(wider, tiff->images, tiff->count * sizeof *wider);
         qb__free(tiff->images);
         tiff->images = wider;
@@ -223,8 +222,7 @@ static qb_status add_imagej(tiff_source *tiff, TIFF *handle, uint64_t file_bytes
     if (n < 2 || (file_bytes - image.data) / image_bytes < n) return QB_OK;
     for (size_t i = 1; i < n; i++) {
         image.data += image_bytes;
-        qb_status status = add_image(tiff, &image);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(add_image(tiff, &image));
     }
     return QB_OK;
 }
@@ -342,10 +340,9 @@ static qb_status parse_start(const char *text, cJSON **object) {
     const size_t n = strcspn(text, "<");
     char *json;
     if (!text[n]) return qb__provenance_parse(text, object);
-    qb_status status = qb__alloc(n + 1, 1, &json);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(n + 1, 1, &json));
     memcpy(json, text, n);
-    status = qb__provenance_parse(json, object);
+    const qb_status status = qb__provenance_parse(json, object);
     qb__free(json);
     return status;
 }

@@ -91,8 +91,7 @@ static const char *place_tiff(const qb_writer *writer, qb__writer_location *plac
 }
 
 static qb_status join_tiff(qb_writer *writer, const qb__writer_location *place) {
-    qb_status status = prepare(writer, true);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(prepare(writer, true));
     tiff_writer *tiff = writer->own;
     return qb__series_join(writer->path, word_of(&writer->stack), place->fresh, &tiff->files);
 }
@@ -129,10 +128,10 @@ static qb_status write_tiff(qb_writer *writer, size_t first, size_t end, const v
 static qb_status full_note(qb_writer *writer, const char *provenance, char **text) {
     const tiff_writer *tiff = writer->own;
     char *json;
-    qb_status status = qb__stack_json(writer, provenance, &json);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__stack_json(writer, provenance, &json));
     const size_t room = strlen(json) + strlen(tiff->note) + 1;
-    status = tiff->ome ? qb__tiff_ome_text(&writer->stack, tiff->note, json, text) : qb__alloc(room, 1, text);
+    const qb_status status =
+        tiff->ome ? qb__tiff_ome_text(&writer->stack, tiff->note, json, text) : qb__alloc(room, 1, text);
     if (status == QB_OK && !tiff->ome) snprintf(*text, room, "%s%s", tiff->note, json);
     qb__free(json);
     return status;

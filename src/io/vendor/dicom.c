@@ -118,19 +118,17 @@ qb_status qb__dicom_open(const char *path, qb__dicom *d) {
     uint64_t size;
     element e;
     *d = (qb__dicom){.path = path};
-    qb_status status = qb__file_size(path, &size);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(path, &size));
     d->bytes = size < HEAD_MOST ? (size_t)size : HEAD_MOST;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
-    status = qb__alloc(d->bytes + 1, 1, &d->data);
+    qb_status status = qb__alloc(d->bytes + 1, 1, &d->data);
     if (status == QB_OK) status = qb__pread_all(fd, path, d->data, d->bytes, 0);
     close(fd);
     if (status != QB_OK) return status;
     if (d->bytes < PREAMBLE + 4 || memcmp(d->data + PREAMBLE, "DICM", 4) != 0)
         return qb__fail(QB_BAD_INPUT, "%s is not a DICOM file: it has no DICM at byte 128", path);
-    status = read_meta(d);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(read_meta(d));
     if (!find(d, d->typed, d->first, PIXELS, &e) || e.bytes == UNKNOWN)
         return qb__fail(QB_BAD_INPUT, "%s: no numbers of an image (7FE0,0010) within its first %d bytes", path,
                         HEAD_MOST);

@@ -23,20 +23,16 @@ qb_status qb__dicom_open_any(const char *path, const char *how, qb__source **sou
     bool projections = false;
     (void)how;
     *source = NULL;
-    const qb_status status = look(path, &projections);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(look(path, &projections));
     return projections ? qb__ct_pd_open(path, source) : qb__dicom_slices_open(path, source);
 }
 
 qb_status qb__dicom_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     bool projections = false;
-    qb_status status;
-    QB__TRY(look(path, &projections));
+    QB__OR_RETURN(look(path, &projections));
     if (projections) return qb__ct_pd_scan(path, options, parts);
-    QB__TRY(qb__dicom_slices_open(path, &parts->data.source));
-    status = qb__sidecar_parts(NULL, path, parts);
-out:
-    return status;
+    QB__OR_RETURN(qb__dicom_slices_open(path, &parts->data.source));
+    return qb__sidecar_parts(NULL, path, parts);
 }
 
 qb_status qb__dicom_provenance(const char *path, cJSON **object) {

@@ -170,8 +170,7 @@ static qb_status sort_views(pd *p) {
     for (size_t i = 1; i < count; i++) rises = rises && p->views[i].number >= p->views[i - 1].number;
     for (size_t i = 0; i < count; i++) rises = rises || p->views[i].number == 0;
     if (rises) return QB_OK;
-    const qb_status status = qb__alloc(count, sizeof *all, &all);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(count, sizeof *all, &all));
     for (size_t i = 0; i < count; i++) all[i] = (named_view){p->views[i], p->files.text[i]};
     qsort(all, count, sizeof *all, compare_views);
     for (size_t i = 1; i < count; i++) differ = differ && all[i].v.number > all[i - 1].v.number;
@@ -187,10 +186,9 @@ static qb_status sort_views(pd *p) {
 /* Reads the heads of all files. */
 static qb_status read_heads(pd *p) {
     const size_t count = p->files.count;
-    qb_status status;
-    QB__TRY(qb__alloc(count, sizeof *p->views, &p->views));
+    QB__OR_RETURN(qb__alloc(count, sizeof *p->views, &p->views));
     for (size_t i = 0; i < count; i++) {
-        QB__TRY(read_view(p->files.text[i], &p->views[i]));
+        QB__OR_RETURN(read_view(p->files.text[i], &p->views[i]));
         const view *a = &p->views[0], *v = &p->views[i];
         if (v->rows != a->rows || v->columns != a->columns || v->flat != a->flat || v->distance != a->distance)
             return qb__fail(QB_BAD_INPUT,
@@ -198,25 +196,23 @@ static qb_status read_heads(pd *p) {
                             "%g at %g mm: give files of one scan",
                             p->files.text[i], v->rows, v->columns, v->distance, a->rows, a->columns, a->distance);
     }
-    QB__TRY(sort_views(p));
+    QB__OR_RETURN(sort_views(p));
     p->base.dtype = QB_F32;
     p->base.shape[0] = count, p->base.shape[1] = (size_t)p->views->rows, p->base.shape[2] = (size_t)p->views->columns;
     p->base.chunk[1] = p->base.shape[1];
     p->base.cache_each = 2 * p->base.shape[1] * p->base.shape[2];
     p->base.beam = QB_BEAM_CONE;
     snprintf(p->base.quantity, sizeof p->base.quantity, "line_integral");
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__ct_pd_open(const char *path, qb__source **source) {
     pd *p;
     *source = NULL;
-    qb_status status = qb__source_create(sizeof *p, "DICOM-CT-PD", path, &p);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *p, "DICOM-CT-PD", path, &p));
     p->base.read = read_pd;
     p->base.release = release_pd;
-    status = qb__source_files(&p->base, QB__DICOM_NAMES, &p->files);
+    qb_status status = qb__source_files(&p->base, QB__DICOM_NAMES, &p->files);
     if (status == QB_OK) status = read_heads(p);
     if (status == QB_OK)
         *source = &p->base;
@@ -240,8 +236,7 @@ static void set_view(const view *v, double middle, qb_view *to) {
 
 static qb_status make_geometry(const pd *p, qb_geometry *g) {
     const size_t views = p->base.shape[0];
-    const qb_status status = qb__alloc(views, sizeof *g->view, &g->view);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *g->view, &g->view));
     g->beam = QB_BEAM_CONE;
     g->views = views, g->rows = p->base.shape[1], g->columns = p->base.shape[2];
     g->radius = p->views->flat ? 0 : p->views->distance;

@@ -146,10 +146,9 @@ static qb_status read_image(void *context, size_t number, size_t worker) {
     const size_t columns = base->shape[2], count = (w->region->row1 - w->region->row0) * columns,
                  size = (size_t)s->bits / 8;
     unsigned char *stored;
-    qb_status status = qb__alloc(count, size, &stored);
-    if (status != QB_OK) return status;
-    status = qb__pread_values(w->all->files.text[s->file], s->at + w->region->row0 * columns * size, count * size, 1,
-                              false, stored);
+    QB__OR_RETURN(qb__alloc(count, size, &stored));
+    const qb_status status = qb__pread_values(w->all->files.text[s->file], s->at + w->region->row0 * columns * size,
+                                              count * size, 1, false, stored);
     float *values = (float *)(void *)w->out + number * count;
     int16_t *integers = (int16_t *)(void *)w->out + number * count;
     for (size_t i = 0; i < count && status == QB_OK; i++) {
@@ -292,11 +291,10 @@ out:
 qb_status qb__dicom_slices_open(const char *path, qb__source **source) {
     slices *all;
     *source = NULL;
-    qb_status status = qb__source_create(sizeof *all, "DICOM", path, &all);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *all, "DICOM", path, &all));
     all->base.read = read_slices;
     all->base.release = release_slices;
-    status = qb__source_files(&all->base, QB__DICOM_NAMES, &all->files);
+    qb_status status = qb__source_files(&all->base, QB__DICOM_NAMES, &all->files);
     if (status == QB_OK) status = read_heads(all);
     if (status == QB_OK)
         *source = &all->base;

@@ -54,9 +54,8 @@ static qb_status check_path(const char *path, const char *text) {
 
 qb_status qb__diondo_take(const char *path, const char *text, const qb_scan_options *options, qb__scan_parts *parts) {
     diondo d;
-    qb_status status;
-    QB__TRY(check_path(path, text));
-    QB__TRY(qb__tag_entries(path, text, entries, sizeof entries / sizeof *entries, &d));
+    QB__OR_RETURN(check_path(path, text));
+    QB__OR_RETURN(qb__tag_entries(path, text, entries, sizeof entries / sizeof *entries, &d));
     qb__vendor v = {.format = "Diondo",
                     .path = path,
                     .views = (size_t)d.views,
@@ -68,8 +67,8 @@ qb_status qb__diondo_take(const char *path, const char *text, const qb_scan_opti
                     .white = 65535,
                     .rows = (size_t)d.rows,
                     .columns = (size_t)d.columns};
-    QB__TRY(qb__cabinet_images(&v, "Projection", parts));
-    QB__TRY(qb__vendor_parts(&v, NULL, parts));
+    QB__OR_RETURN(qb__cabinet_images(&v, "Projection", parts));
+    QB__OR_RETURN(qb__vendor_parts(&v, NULL, parts));
     const double axis = d.axis >= -1e6 ? d.axis : 0, pixels = axis * d.pixel_u, times = d.sdd / d.sod;
     const double at[] = {0, pixels, -pixels, axis, -axis, pixels * times, -pixels * times};
     qb__way ways[2 * sizeof at / sizeof *at];
@@ -81,7 +80,5 @@ qb_status qb__diondo_take(const char *path, const char *text, const qb_scan_opti
                  "%s: public readers differ in the order of the rows; they are read as stored, from the top: if the "
                  "volume is a mirror image, give --flip v" QB__CODE("row-order"),
                  path);
-    status = qb__ways_choose(&v, options, ways, count, true, parts);
-out:
-    return status;
+    return qb__ways_choose(&v, options, ways, count, true, parts);
 }

@@ -30,8 +30,7 @@ static size_t half(const unsigned char *at) { return at[0] | (size_t)at[1] << 8;
 static qb_status his_head(const char *path, int fd, uint64_t size, qb__frame_head *head) {
     unsigned char h[HEADER];
     (void)size;
-    const qb_status status = qb__pread_all(fd, path, h, sizeof h, 0);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(fd, path, h, sizeof h, 0));
     if (h[0] != 0 || h[1] != 112 || h[2] != 68 || h[3] != 0)
         return qb__fail(QB_BAD_INPUT, "%s is not a .his file of Elekta: its first bytes are not 0, 112, 68, 0", path);
     const size_t left = half(h + 12), top = half(h + 14), right = half(h + 16), bottom = half(h + 18);

@@ -72,11 +72,10 @@ static qb_status read_head(const qb__frame_kind *kind, const char *path, qb__fra
     uint64_t size;
     size_t bytes;
     *head = (qb__frame_head){.angle = NAN, .offset = {NAN, NAN}, .pixel = {NAN, NAN}, .chamber = NAN};
-    qb_status status = qb__file_size(path, &size);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__file_size(path, &size));
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
-    status = kind->head(path, fd, size, head);
+    const qb_status status = kind->head(path, fd, size, head);
     close(fd);
     if (status != QB_OK || !head->count) return status;
     if (head->bytes) { /* the image has at least one byte per pixel */
@@ -101,8 +100,7 @@ static qb_status add_images(series *s, size_t file, const qb__frame_head *head, 
     if (base->shape[0] + head->count > *room) {
         place *more;
         *room = 2 * (base->shape[0] + head->count);
-        const qb_status status = qb__alloc(*room, sizeof *more, &more);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(*room, sizeof *more, &more));
         if (s->image) memcpy(more, s->image, base->shape[0] * sizeof *more);
         qb__free(s->image);
         s->image = more;

@@ -15,8 +15,7 @@
 enum { TEXT_MOST = 64 << 20, VALUE = 256 };
 
 static qb_status read_settings(const char *path, qb__text *text) {
-    const qb_status status = qb__text_read(path, TEXT_MOST, text);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__text_read(path, TEXT_MOST, text));
     qb__text_narrow(text);
     if (strlen(text->data) == text->length) return QB_OK;
     qb__text_clear(text);
@@ -99,8 +98,7 @@ static qb_status take(const qb__ini *ini, const qb__ini_number *n, double *out) 
 
 qb_status qb__ini_numbers(const qb__ini *ini, const qb__ini_number *numbers, size_t count, void *out) {
     for (size_t i = 0; i < count; i++) {
-        const qb_status status = take(ini, &numbers[i], (double *)(void *)((char *)out + numbers[i].at));
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(take(ini, &numbers[i], (double *)(void *)((char *)out + numbers[i].at)));
     }
     return QB_OK;
 }

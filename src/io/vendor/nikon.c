@@ -121,9 +121,8 @@ static qb_status choose(const qb__ini *ini, const qb__vendor *v, const qb_scan_o
 static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts) {
     char pattern[QB__VENDOR_NAME];
     nikon n;
-    qb_status status;
-    QB__TRY(qb__ini_numbers(ini, keys, sizeof keys / sizeof *keys, &n));
-    QB__TRY(find_images(ini, pattern, sizeof pattern));
+    QB__OR_RETURN(qb__ini_numbers(ini, keys, sizeof keys / sizeof *keys, &n));
+    QB__OR_RETURN(find_images(ini, pattern, sizeof pattern));
     qb__vendor v = {.format = "Nikon",
                     .path = ini->path,
                     .views = (size_t)n.views,
@@ -138,15 +137,13 @@ static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, q
                     .columns = (size_t)known(n.columns)};
     place(&n, &v);
     if (known(n.tilt) != 0) lean(n.tilt, &v);
-    QB__TRY(qb__vendor_parts(&v, pattern, parts));
+    QB__OR_RETURN(qb__vendor_parts(&v, pattern, parts));
     if (known(n.shift_u) != 0 || known(n.shift_v) != 0)
         qb__note(&parts->notes,
                  "%s states DetectorOffsetX %g and DetectorOffsetY %g mm, which one public reader adds and another "
                  "ignores: not used here; if slices are doubled, give --detector-offset" QB__CODE("axis-sign"),
                  ini->path, known(n.shift_u), known(n.shift_v));
-    status = choose(ini, &v, options, parts);
-out:
-    return status;
+    return choose(ini, &v, options, parts);
 }
 
 qb_status qb__nikon_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {

@@ -99,8 +99,7 @@ static qb_status read_crop(nsi *n) {
     double sides[4];
     text_of(n, "Radiograph", "crop", words, sizeof words);
     if (!*words) return QB_OK;
-    const qb_status status = numbers(n, "Radiograph", "crop", 4, sides);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(numbers(n, "Radiograph", "crop", 4, sides));
     for (int i = 0; i < 4; i++) {
         if (sides[i] != sides[0]) n->crop_unclear = true;
         if (!(sides[i] >= 0) || sides[i] != floor(sides[i]) || 2 * sides[i] >= fmin(n->rows, n->columns))
@@ -216,8 +215,7 @@ static qb_status image_of(const nsi *n, size_t rows, size_t columns, qb__image *
 
 static qb_status correct(const nsi *n, qb__source **source) {
     qb__image image;
-    const qb_status status = image_of(n, (*source)->shape[1], (*source)->shape[2], &image);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(image_of(n, (*source)->shape[1], (*source)->shape[2], &image));
     const bool whole = image.rows == image.whole_rows && image.columns == image.whole_columns;
     if (whole && !image.turn && !image.flip_u && !image.flip_v) return QB_OK;
     return qb__source_image(source, &image, false, false);
@@ -259,11 +257,10 @@ static void say_crop(const nsi *n, qb__vendor *v, qb__scan_parts *parts) {
 static qb_status read_scan(nsi *n, const char *folder, qb__scan_parts *parts) {
     char images[QB__VENDOR_NAME], report[QB__VENDOR_NAME];
     qb__image image;
-    qb_status status;
-    QB__TRY(qb__settings_text(n->path, &n->text));
-    QB__TRY(read_settings(n));
-    QB__TRY(find_entry(folder, "Geometry", ".rtf", report, sizeof report));
-    if (*report) QB__TRY(read_report(report, n->first));
+    QB__OR_RETURN(qb__settings_text(n->path, &n->text));
+    QB__OR_RETURN(read_settings(n));
+    QB__OR_RETURN(find_entry(folder, "Geometry", ".rtf", report, sizeof report));
+    if (*report) QB__OR_RETURN(read_report(report, n->first));
     turn_sides(n);
     qb__vendor v = {.format = "NSI",
                     .path = n->path,
@@ -273,30 +270,27 @@ static qb_status read_scan(nsi *n, const char *folder, qb__scan_parts *parts) {
                     .pixel_v = n->pitch[1],
                     .rows = (size_t)n->rows,
                     .columns = (size_t)n->columns};
-    QB__TRY(place(n, &v));
-    QB__TRY(find_entry(folder, "Radiographs", "", images, sizeof images));
-    if (!*images) {
-        status = qb__fail(QB_NOT_FOUND, "%s: its images are missing: put them into a folder Radiographs... next to it",
-                          n->path);
-        goto out;
-    }
-    QB__TRY(qb__source_open(images, NULL, &parts->data.source));
-    QB__TRY(image_of(n, parts->data.source->shape[1], parts->data.source->shape[2], &image));
+    QB__OR_RETURN(place(n, &v));
+    QB__OR_RETURN(find_entry(folder, "Radiographs", "", images, sizeof images));
+    if (!*images)
+        return qb__fail(QB_NOT_FOUND, "%s: its images are missing: put them into a folder Radiographs... next to it",
+                        n->path);
+    QB__OR_RETURN(qb__source_open(images, NULL, &parts->data.source));
+    QB__OR_RETURN(image_of(n, parts->data.source->shape[1], parts->data.source->shape[2], &image));
     const bool cropped = n->crop && image.rows == image.whole_rows && image.columns == image.whole_columns;
-    QB__TRY(qb__nsi_defects(folder, &image, cropped, parts));
-    QB__TRY(correct(n, &parts->data.source));
+    QB__OR_RETURN(qb__nsi_defects(folder, &image, cropped, parts));
+    QB__OR_RETURN(correct(n, &parts->data.source));
     say_crop(n, &v, parts);
-    QB__TRY(qb__vendor_parts(&v, NULL, parts));
-    QB__TRY(open_field(n, folder, "gain0.tif", &parts->flats));
-    QB__TRY(open_field(n, folder, "offset.tif", &parts->darks));
+    QB__OR_RETURN(qb__vendor_parts(&v, NULL, parts));
+    QB__OR_RETURN(open_field(n, folder, "gain0.tif", &parts->flats));
+    QB__OR_RETURN(open_field(n, folder, "offset.tif", &parts->darks));
     if (n->views * fabs(n->step) > 360 + 1.5 * fabs(n->step))
         qb__note(
             &parts->notes,
             "%s states %g views in steps of %g degrees, %.3g turns, which may be a helix; a circle is assumed: for a "
             "helix give a geometry file (-g)" QB__CODE("several-turns"),
             n->path, n->views, n->step, n->views * fabs(n->step) / 360);
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__nsi_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {

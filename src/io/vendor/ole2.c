@@ -111,8 +111,7 @@ static qb_status add_extent(qb__extents *to, size_t first, uint64_t at, uint64_t
     if (to->count == to->room) {
         qb__extent *more;
         const size_t room = 2 * to->room + 16;
-        const qb_status status = qb__alloc(room, sizeof *more, &more);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__alloc(room, sizeof *more, &more));
         if (to->count) memcpy(more, to->list, to->count * sizeof *more);
         qb__free(to->list);
         to->list = more, to->room = room;
@@ -146,8 +145,7 @@ static qb_status follow(const qb__ole2 *ole, uint32_t sector, uint64_t bytes, bo
         uint64_t at = (sector + UINT64_C(1)) << ole->shift;
         if (sector >= t->count || (small && !mini_place(ole, sector, n, &at)) || n > ole->bytes || at > ole->bytes - n)
             return broken(ole, small ? "a stream leads to small sector" : "a stream leads to sector", sector);
-        const qb_status status = add_extent(to, first, at, n);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(add_extent(to, first, at, n));
         bytes -= n;
         sector = t->next[sector];
     }
@@ -201,10 +199,9 @@ out:
 qb_status qb__ole2_open(const char *path, qb__ole2 **out) {
     qb__ole2 *ole;
     *out = NULL;
-    qb_status status = qb__alloc(1, sizeof *ole, &ole);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *ole, &ole));
     ole->path = path, ole->fd = -1;
-    status = load(ole);
+    const qb_status status = load(ole);
     if (status == QB_OK)
         *out = ole;
     else

@@ -71,10 +71,9 @@ static qb_status choose(const qb__vendor *v, const phoenix *p, const qb_scan_opt
 
 static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, qb__scan_parts *parts) {
     phoenix p;
-    qb_status status;
-    QB__TRY(qb__ini_numbers(ini, keys, sizeof keys / sizeof *keys, &p));
-    QB__TRY(check_path(ini, &p));
-    QB__TRY(open_images(ini, parts));
+    QB__OR_RETURN(qb__ini_numbers(ini, keys, sizeof keys / sizeof *keys, &p));
+    QB__OR_RETURN(check_path(ini, &p));
+    QB__OR_RETURN(open_images(ini, parts));
     const size_t *n = parts->data.source->shape;
     qb__vendor v = {.format = "phoenix",
                     .path = ini->path,
@@ -90,10 +89,8 @@ static qb_status read_scan(const qb__ini *ini, const qb_scan_options *options, q
                     .columns = (size_t)known(p.columns)};
     if (!isnan(p.column)) v.offset_u = (0.5 * ((double)n[2] - 1) - p.column) * v.pixel_u;
     if (!isnan(p.row)) v.offset_v = (0.5 * ((double)n[1] - 1) - p.row) * v.pixel_v;
-    QB__TRY(qb__vendor_parts(&v, NULL, parts));
-    status = choose(&v, &p, options, parts);
-out:
-    return status;
+    QB__OR_RETURN(qb__vendor_parts(&v, NULL, parts));
+    return choose(&v, &p, options, parts);
 }
 
 qb_status qb__phoenix_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {

@@ -38,8 +38,7 @@ static size_t count_at(const unsigned char *at) {
 
 static qb_status read_header(const char *path, int fd, qb__frame_head *head) {
     unsigned char h[HNC_HEADER];
-    const qb_status status = qb__pread_all(fd, path, h, sizeof h, 0);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(fd, path, h, sizeof h, 0));
     head->columns = count_at(h + SIZE_AT), head->rows = count_at(h + SIZE_AT + 4);
     if (head->columns > MOST_SIDE || head->rows > MOST_SIDE)
         return qb__fail(QB_BAD_INPUT, "%s: its header states images of %zu x %zu pixels: it is not a file of Varian",
@@ -110,16 +109,14 @@ static qb_status take_distances(const char *xml, const char *text, const char *s
 static qb_status take_offset(const char *xml, const char *text, qb__scan_parts *parts) {
     double u = NAN, v = NAN, lateral = 0;
     char fan[32];
-    qb_status status;
-    QB__TRY(qb__tag_optional(xml, text, "CalibratedDetectorOffsetX", &u));
-    QB__TRY(qb__tag_optional(xml, text, "CalibratedDetectorOffsetY", &v));
+    QB__OR_RETURN(qb__tag_optional(xml, text, "CalibratedDetectorOffsetX", &u));
+    QB__OR_RETURN(qb__tag_optional(xml, text, "CalibratedDetectorOffsetY", &v));
     qb__tag_text(text, NULL, "FanType", fan, sizeof fan);
-    if (strcasecmp(fan, "HalfFan") == 0) QB__TRY(qb__tag_optional(xml, text, "DetectorPosLat", &lateral));
-    if (isnan(u) || isnan(v)) goto out;
+    if (strcasecmp(fan, "HalfFan") == 0) QB__OR_RETURN(qb__tag_optional(xml, text, "DetectorPosLat", &lateral));
+    if (isnan(u) || isnan(v)) return QB_OK;
     parts->detector[0] = u + lateral, parts->detector[1] = v;
     parts->detector_stated = true;
-out:
-    return status;
+    return QB_OK;
 }
 
 /* The pattern of the files of open beam below the folder of Scan.xml; "" if there are none. With a bowtie filter, some
@@ -174,16 +171,14 @@ static qb_status take_chamber(const qb__frame_head *heads, const qb__frame_head 
         least = isnan(chamber) ? 0 : fmin(least, chamber), mean += chamber / (double)count;
     }
     if (!(least > 0)) return QB_OK;
-    qb_status status;
-    QB__TRY(qb__alloc(views, sizeof *each, &parts->intensity));
+    QB__OR_RETURN(qb__alloc(views, sizeof *each, &parts->intensity));
     for (size_t i = 0; i < views; i++) parts->intensity[i] = heads[i].chamber / mean;
     parts->intensity_mean = !air;
     snprintf(parts->intensity_from, sizeof parts->intensity_from, "KVNormChamber of %.100s", parts->data.source->path);
-    if (!air) goto out;
-    QB__TRY(qb__alloc(count, sizeof *each, &parts->flat_intensity));
+    if (!air) return QB_OK;
+    QB__OR_RETURN(qb__alloc(count, sizeof *each, &parts->flat_intensity));
     for (size_t i = 0; i < count; i++) parts->flat_intensity[i] = air[i].chamber / mean;
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status take_air(const char *pattern, const qb__frame_head *heads, qb__scan_parts *parts) {

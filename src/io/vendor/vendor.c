@@ -139,14 +139,13 @@ static void count_views(qb__vendor *v, size_t images, qb__notes *notes) {
 }
 
 qb_status qb__vendor_parts(qb__vendor *v, const char *pattern, qb__scan_parts *parts) {
-    qb_status status;
-    if (pattern) QB__TRY(qb__source_open(pattern, NULL, &parts->data.source));
+    if (pattern) QB__OR_RETURN(qb__source_open(pattern, NULL, &parts->data.source));
     qb__source *source = parts->data.source;
     parts->data.count = source->shape[0];
-    QB__TRY(check_size(v, source));
+    QB__OR_RETURN(check_size(v, source));
     count_views(v, source->shape[0], &parts->notes);
     source->beam = QB_BEAM_CONE;
-    QB__TRY(qb__alloc(v->views, sizeof *parts->angles, &parts->angles));
+    QB__OR_RETURN(qb__alloc(v->views, sizeof *parts->angles, &parts->angles));
     parts->format = v->format;
     parts->angle_count = v->views;
     for (size_t i = 0; i < v->views; i++) parts->angles[i] = (v->first + (double)i * v->step) * degree;
@@ -159,7 +158,5 @@ qb_status qb__vendor_parts(qb__vendor *v, const char *pattern, qb__scan_parts *p
     parts->detector[3] = v->lean;
     parts->detector_stated = true;
     parts->rows_down = true;
-    QB__TRY(add_fields(v, parts));
-out:
-    return status;
+    return add_fields(v, parts);
 }

@@ -235,8 +235,7 @@ qb_status qb__ways_choose(const qb__vendor *v, const qb_scan_options *options, c
         if (ask) parts->detector_stated = false;
         return QB_OK;
     }
-    const qb_status status = find_best(v, parts->data.source, ways, count, &best, &clear);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(find_best(v, parts->data.source, ways, count, &best, &clear));
     const double span = (double)v->views * v->step;
     if (!clear && ask)
         return qb__fail(

@@ -26,8 +26,7 @@ static uint32_t word(const unsigned char *at) {
 /* The length of what follows, which must lie in the file. */
 static qb_status take_length(cursor *c, const char *what, uint64_t *length) {
     unsigned char raw[4];
-    const qb_status status = qb__pread_all(c->fd, c->path, raw, 4, c->at);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(c->fd, c->path, raw, 4, c->at));
     c->at += 4;
     *length = word(raw);
     if (*length <= c->size - c->at) return QB_OK;
@@ -36,28 +35,22 @@ static qb_status take_length(cursor *c, const char *what, uint64_t *length) {
 }
 
 static qb_status take_packed(cursor *c, qb__frame_head *head) {
-    qb_status status;
-    QB__TRY(take_length(c, "a table", &head->table_bytes));
+    QB__OR_RETURN(take_length(c, "a table", &head->table_bytes));
     head->table = c->at;
     c->at += head->table_bytes;
-    QB__TRY(take_length(c, "a packed image", &head->bytes));
+    QB__OR_RETURN(take_length(c, "a packed image", &head->bytes));
     head->at = c->at;
     c->at += head->bytes;
-    if (!head->bytes) {
-        status = qb__fail(QB_BAD_INPUT, "%s: its packed image has no bytes", c->path);
-        goto out;
-    }
+    if (!head->bytes) return qb__fail(QB_BAD_INPUT, "%s: its packed image has no bytes", c->path);
     head->dtype = QB_I32;
     c->at += 4; /* skip the unpacked size */
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status take_plain(cursor *c, unsigned bytes, qb__frame_head *head) {
     static const qb_dtype types[] = {[1] = QB_U8, [2] = QB_U16, [4] = QB_I32};
     uint64_t length;
-    const qb_status status = take_length(c, "an image", &length);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(take_length(c, "an image", &length));
     if (bytes != 1 && bytes != 2 && bytes != 4)
         return qb__fail(QB_UNSUPPORTED, "%s has %u bytes a pixel", c->path, bytes);
     head->dtype = types[bytes];

@@ -118,8 +118,7 @@ static qb_status open_images(const qb__vendor *v, qb__scan_parts *parts) {
 
 qb_status qb__yxlon_take(const char *path, const char *text, const qb_scan_options *options, qb__scan_parts *parts) {
     yxlon y = {.bits = 16};
-    qb_status status;
-    QB__TRY(strstr(text, "<ConeBeamScanParameter") ? read_xml(path, text, &y) : read_lines(path, text, &y));
+    QB__OR_RETURN(strstr(text, "<ConeBeamScanParameter") ? read_xml(path, text, &y) : read_lines(path, text, &y));
     qb__vendor v = {.format = "YXLON",
                     .path = path,
                     .views = (size_t)y.views,
@@ -134,21 +133,20 @@ qb_status qb__yxlon_take(const char *path, const char *text, const qb_scan_optio
                     .white = pow(2, floor(isnan(y.bits) ? 16 : y.bits)) - 1,
                     .columns = (size_t)y.columns,
                     .rows = (size_t)y.rows};
-    QB__TRY(open_images(&v, parts));
-    QB__TRY(qb__vendor_parts(&v, NULL, parts));
+    QB__OR_RETURN(open_images(&v, parts));
+    QB__OR_RETURN(qb__vendor_parts(&v, NULL, parts));
     const double a = y.axis * y.sdd / y.sod;
     const double at[] = {v.offset_u, -v.offset_u, y.right - a, a - y.right, 0};
     qb__way ways[2 * sizeof at / sizeof *at];
     size_t count = 0;
     for (size_t i = 0; i < (v.offset_u == 0 ? 1 : sizeof at / sizeof *at); i++)
         for (int sense = 1; sense >= -1; sense -= 2) ways[count++] = (qb__way){.sense = sense, .offset_u = at[i]};
-    QB__TRY(qb__ways_choose(&v, options, ways, count, false, parts));
+    QB__OR_RETURN(qb__ways_choose(&v, options, ways, count, false, parts));
     judge_orientation(path, text, options, &parts->notes);
     if (known(y.tilt[0]) != 0 || known(y.tilt[1]) != 0 || known(y.tilt[2]) != 0)
         qb__note(&parts->notes,
                  "%s states tilts of the detector, %g, %g and %g, which are ignored: give a geometry file (-g) that "
                  "has them" QB__CODE("object-tilt"),
                  path, known(y.tilt[0]), known(y.tilt[1]), known(y.tilt[2]));
-out:
-    return status;
+    return QB_OK;
 }

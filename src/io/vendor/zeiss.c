@@ -81,22 +81,19 @@ static qb_status dtype_of(const char *path, const char *name, uint32_t code, qb_
 static qb_status open_views(const qb__ole2 *ole, const char *path, bool series, qb__zeiss_images *images,
                             qb__notes *notes, qb__source **source) {
     uint32_t columns, rows, type, count, taken;
-    qb_status status;
-    QB__TRY(need_word(ole, path, "ImageInfo/ImageWidth", 1 << 20, &columns));
-    QB__TRY(need_word(ole, path, "ImageInfo/ImageHeight", 1 << 20, &rows));
-    QB__TRY(need_word(ole, path, "ImageInfo/DataType", UINT32_MAX, &type));
-    QB__TRY(need_word(ole, path, "ImageInfo/NoOfImages", 1 << 24, &count));
+    QB__OR_RETURN(need_word(ole, path, "ImageInfo/ImageWidth", 1 << 20, &columns));
+    QB__OR_RETURN(need_word(ole, path, "ImageInfo/ImageHeight", 1 << 20, &rows));
+    QB__OR_RETURN(need_word(ole, path, "ImageInfo/DataType", UINT32_MAX, &type));
+    QB__OR_RETURN(need_word(ole, path, "ImageInfo/NoOfImages", 1 << 24, &count));
     *images =
         (qb__zeiss_images){.folder = "ImageData", .hundreds = true, .series = series, .rows = rows, .columns = columns};
-    QB__TRY(dtype_of(path, "ImageInfo/DataType", type, &images->dtype));
+    QB__OR_RETURN(dtype_of(path, "ImageInfo/DataType", type, &images->dtype));
     if (!series && read_word(ole, "ImageInfo/ImagesTaken", &taken) && taken > 0 && taken < count) {
         qb__note(notes, "%s was stopped: %u of %u images were taken" QB__CODE("scan-stopped"), path, taken, count);
         count = taken;
     }
     images->count = count;
-    status = qb__zeiss_source(ole, path, images, source);
-out:
-    return status;
+    return qb__zeiss_source(ole, path, images, source);
 }
 
 /* Opens the flat fields: one, or several that are numbered. The dark is 0. */
@@ -106,22 +103,20 @@ static qb_status open_flats(const qb__ole2 *ole, const char *path, const qb__zei
     char name[64];
     uint64_t bytes;
     uint32_t type, count = 1;
-    qb_status status;
     flats.hundreds = false;
     flats.numbered = qb__ole2_find(ole, "MultiReferenceData/Image1", &bytes);
     flats.folder = flats.numbered ? "MultiReferenceData" : "ReferenceData";
     if (!flats.numbered && (!qb__ole2_find(ole, "ReferenceData/Image", &bytes) || !bytes)) return QB_OK;
     snprintf(name, sizeof name, "%s/DataType", flats.folder);
-    if (read_word(ole, name, &type)) QB__TRY(dtype_of(path, name, type, &flats.dtype));
+    if (read_word(ole, name, &type)) QB__OR_RETURN(dtype_of(path, name, type, &flats.dtype));
     snprintf(name, sizeof name, "%s/ImageInfo/NoOfImages", flats.folder);
-    if (flats.numbered) QB__TRY(need_word(ole, path, name, 1 << 16, &count));
+    if (flats.numbered) QB__OR_RETURN(need_word(ole, path, name, 1 << 16, &count));
     flats.count = count;
-    QB__TRY(qb__zeiss_source(ole, path, &flats, &parts->flats.source));
+    QB__OR_RETURN(qb__zeiss_source(ole, path, &flats, &parts->flats.source));
     parts->flats.count = count;
-    QB__TRY(qb__source_constant(parts->data.source, &parts->data.source->shape[1], 0, &parts->darks.source));
+    QB__OR_RETURN(qb__source_constant(parts->data.source, &parts->data.source->shape[1], 0, &parts->darks.source));
     parts->darks.count = 1;
-out:
-    return status;
+    return QB_OK;
 }
 
 /* ---- geometry ---- */
@@ -308,22 +303,20 @@ static bool is_volume(const char *path) {
 
 static qb_status read_scan(const qb__ole2 *ole, const char *path, bool series, qb__scan_parts *parts) {
     qb__zeiss_images images;
-    qb_status status;
-    QB__TRY(open_views(ole, path, series, &images, &parts->notes, &parts->data.source));
+    QB__OR_RETURN(open_views(ole, path, series, &images, &parts->notes, &parts->data.source));
     parts->format = parts->data.source->format;
     parts->data.count = parts->data.source->shape[0];
-    if (!series) QB__TRY(open_flats(ole, path, &images, parts));
+    if (!series) QB__OR_RETURN(open_flats(ole, path, &images, parts));
     snprintf(parts->quantity, sizeof parts->quantity, "counts");
     if (series) {
-        QB__TRY(set_views(&images, path, parts));
+        QB__OR_RETURN(set_views(&images, path, parts));
     } else {
-        QB__TRY(set_angles(ole, path, parts));
-        QB__TRY(set_shifts(ole, parts));
+        QB__OR_RETURN(set_angles(ole, path, parts));
+        QB__OR_RETURN(set_shifts(ole, parts));
     }
-    QB__TRY(set_place(ole, path, parts));
+    QB__OR_RETURN(set_place(ole, path, parts));
     judge(ole, path, parts);
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__zeiss_open(const char *path, const char *how, qb__source **source) {

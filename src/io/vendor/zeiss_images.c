@@ -103,11 +103,10 @@ static qb_status open_files(zeiss *z, qb__zeiss_images *images) {
 qb_status qb__zeiss_source(const qb__ole2 *ole, const char *path, qb__zeiss_images *images, qb__source **source) {
     zeiss *z;
     *source = NULL;
-    qb_status status = qb__source_create(sizeof *z, "Zeiss", path, &z);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *z, "Zeiss", path, &z));
     z->fd = -1;
     z->base.release = release;
-    status = open_files(z, images);
+    qb_status status = open_files(z, images);
     z->base.dtype = images->dtype;
     z->base.shape[0] = images->count, z->base.shape[1] = images->rows, z->base.shape[2] = images->columns;
     z->base.read = read_images;

@@ -37,8 +37,7 @@ static qb_status index_codecs_of(const char *path, const cJSON *list, qb__zarr_a
             a->index_checked = true;
             continue;
         }
-        const qb_status status = qb__zarr_is(codec, "bytes") ? order_of(path, codec, 8, &big) : QB_OK;
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__zarr_is(codec, "bytes") ? order_of(path, codec, 8, &big) : QB_OK);
         if (!qb__zarr_is(codec, "bytes") || big)
             return qb__fail(QB_UNSUPPORTED, "%s: the index of its shards is by %.40s: save it by bytes and crc32c",
                             path, qb__zarr_text(codec, "name"));
@@ -49,23 +48,20 @@ static qb_status index_codecs_of(const char *path, const cJSON *list, qb__zarr_a
 static qb_status codecs_of(const char *path, const cJSON *list, bool inner, qb__zarr_array *a);
 
 static qb_status shard_of(const char *path, const cJSON *about, qb__zarr_array *a) {
-    qb_status status;
     a->sharded = true;
     const char *where = qb__zarr_text(about, "index_location");
     a->index_first = strcmp(where, "start") == 0;
     if (*where && !a->index_first && strcmp(where, "end") != 0)
         return qb__fail(QB_BAD_INPUT, "%s: its index_location is '%.40s': correct it to start or end", path, where);
-    QB__TRY(qb__zarr_sizes(path, "chunk_shape of shards", qb__zarr_item(about, "chunk_shape"), a->axes, a->chunk));
+    QB__OR_RETURN(
+        qb__zarr_sizes(path, "chunk_shape of shards", qb__zarr_item(about, "chunk_shape"), a->axes, a->chunk));
     for (int i = 0; i < 3; i++) {
         if (a->file[i] % a->chunk[i] == 0) continue;
-        status = qb__fail(QB_BAD_INPUT, "%s: shards of %zu are no multiple of its chunks of %zu", path, a->file[i],
-                          a->chunk[i]);
-        goto out;
+        return qb__fail(QB_BAD_INPUT, "%s: shards of %zu are no multiple of its chunks of %zu", path, a->file[i],
+                        a->chunk[i]);
     }
-    QB__TRY(index_codecs_of(path, qb__zarr_item(about, "index_codecs"), a));
-    status = codecs_of(path, qb__zarr_item(about, "codecs"), true, a);
-out:
-    return status;
+    QB__OR_RETURN(index_codecs_of(path, qb__zarr_item(about, "index_codecs"), a));
+    return codecs_of(path, qb__zarr_item(about, "codecs"), true, a);
 }
 
 static qb_status codecs_of(const char *path, const cJSON *list, bool inner, qb__zarr_array *a) {

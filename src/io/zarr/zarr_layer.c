@@ -107,8 +107,7 @@ static qb_status open_file(layer *l, size_t file) {
     output *f = &l->files[file];
     char name[NAME], fresh[NAME];
     name_file(l, file, name, fresh);
-    const qb_status status = make_folders(name, strlen(l->folder), l->path);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(make_folders(name, strlen(l->folder), l->path));
     f->fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (f->fd < 0) return qb__fail_errno(errno, "creating", l->path);
     f->left = qb__zarr_chunks(l->array);
@@ -166,8 +165,7 @@ static qb_status store_chunk(layer *l, size_t piece, const char *packed, size_t 
     size_t chunk;
     const size_t file = file_of(l, piece, &chunk);
     output *f = &l->files[file];
-    const qb_status status = length ? qb__pwrite_all(f->fd, l->path, packed, length, start_of(l, file, chunk)) : QB_OK;
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(length ? qb__pwrite_all(f->fd, l->path, packed, length, start_of(l, file, chunk)) : QB_OK);
     pthread_mutex_lock(&l->lock);
     const bool whole = --f->left == 0;
     pthread_mutex_unlock(&l->lock);

@@ -177,8 +177,7 @@ static void release_zarr(qb__source *source) { qb__free(((qb__zarr *)source)->fo
 /* Make the source of the array. The rest of our own notes is for the scan. */
 static qb_status make_source(const char *path, const char *folder, const qb__zarr_array *a, qb__zarr **out) {
     qb__zarr *z;
-    qb_status status = qb__source_create(sizeof *z, "Zarr", path, &z);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__source_create(sizeof *z, "Zarr", path, &z));
     z->array = *a;
     z->base.dtype = a->dtype;
     memcpy(z->base.shape, a->shape, sizeof a->shape);

@@ -156,8 +156,7 @@ static cJSON *multiscales(const qb_writer *writer, int levels, bool named) {
 static qb_status put_object(const char *folder, const char *file, const char *path, cJSON *object) {
     char *printed = NULL;
     qb__text text = {0};
-    const qb_status status = qb__json_text(object, "the header of a Zarr group", &printed);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__json_text(object, "the header of a Zarr group", &printed));
     qb__text_add(&text, "%s\n", printed);
     cJSON_free(printed);
     return put_text(folder, file, path, &text);

@@ -46,8 +46,7 @@ static qb_status find_in_shard(const qb__zarr_array *a, const char *path, int fd
             "%s has %llu bytes, and the index of its %llu chunks alone has %llu: it is incomplete, copy it again", path,
             (unsigned long long)size, (unsigned long long)chunks, (unsigned long long)index);
     const uint64_t from = (a->index_first ? 0 : size - index) + 16 * (uint64_t)number;
-    const qb_status status = qb__pread_all(fd, path, entry, sizeof entry, from);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__pread_all(fd, path, entry, sizeof entry, from));
     *at = word_at(entry), *bytes = word_at(entry + 8);
     if (*at == UINT64_MAX && *bytes == UINT64_MAX) *bytes = 0;
     if (*bytes == 0 || (*at <= size && *bytes <= size - *at)) return QB_OK;

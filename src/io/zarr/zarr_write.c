@@ -257,8 +257,7 @@ static void remove_fresh(const char *folder) {
 static qb_status finish_zarr(qb_writer *writer, const char *provenance) {
     zarr_writer *z = writer->own;
     char name[4096];
-    qb_status status = pack_rest(writer);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(pack_rest(writer));
     qb__staging_forget(z->fresh); /* the spools are removed now, so the output can no longer be resumed */
     for (int level = 0; level < z->levels; level++) {
         qb__spool_close(&z->spool[level]);

@@ -126,8 +126,7 @@ static int way(const qb__bp_cone_plan *plan) { return plan->symmetry.falling ? -
 static qb_status upload_matrices(qb__bp_cone_plan *plan) {
     const size_t views = plan->problem.views;
     double(*matrix)[12];
-    qb_status status = qb__alloc(views, sizeof *matrix, &matrix);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *matrix, &matrix));
     for (size_t v = 0; v < views; v++)
         for (int i = 0; i < 12; i += 4) {
             const double *m = plan->problem.matrix[v] + i;
@@ -135,7 +134,7 @@ static qb_status upload_matrices(qb__bp_cone_plan *plan) {
             matrix[v][i + 2] = way(plan) * m[2];
             matrix[v][i + 3] = m[3] + first_slice(plan) * m[2];
         }
-    status = qb__cone_matrices_upload(plan->device, (const double(*)[12])matrix, views, &plan->matrix);
+    const qb_status status = qb__cone_matrices_upload(plan->device, (const double(*)[12])matrix, views, &plan->matrix);
     qb__free(matrix);
     return status;
 }
@@ -146,8 +145,7 @@ static qb_status upload_scale(qb__bp_cone_plan *plan, bool halves) {
     const qb__bp_cone_problem *p = &plan->problem;
     const size_t bases = p->views / plan->turns;
     float *scale;
-    qb_status status = qb__alloc(bases, sizeof *scale, &scale);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(bases, sizeof *scale, &scale));
     for (size_t b = 0; b < bases; b++) {
         float most = 0;
         int exponent;
@@ -155,7 +153,7 @@ static qb_status upload_scale(qb__bp_cone_plan *plan, bool halves) {
         frexpf(most, &exponent);
         scale[b] = most > 0 && most < INFINITY ? ldexpf(1, (int)fmax(exponent - TOP, -100)) : 1;
     }
-    status = qb__cone_upload(plan->device, scale, bases * sizeof *scale, &plan->scale);
+    const qb_status status = qb__cone_upload(plan->device, scale, bases * sizeof *scale, &plan->scale);
     qb__free(scale);
     return status;
 }
@@ -165,7 +163,6 @@ static qb_status build(qb__bp_cone_plan *plan, const int *values, bool ring) {
                                         "GROUPS",   "STAGES", "WARPS",   "AHEAD", "BULK"};
     const qb__circular_box box = qb__circular_box_of(&plan->problem, plan->tile);
     qb__macros macros = {.count = 0}, packing = {.count = 0};
-    qb_status status;
     for (int i = 0; i <= BULK; i++) qb__macros_add(&macros, names[i], values[i]);
     if (qb__circular_copies(values))
         qb__macros_add(&macros, "BOX", (int)box.columns), qb__macros_add(&macros, "ROWS", (int)box.rows),
@@ -174,11 +171,9 @@ static qb_status build(qb__bp_cone_plan *plan, const int *values, bool ring) {
     qb__macros_add(&packing, "HALF", values[HALF]);
     qb__macros_add(&packing, "PACKING", values[PACKING]);
     qb__macros_add(&packing, "SPLIT", qb__circular_copies(values));
-    QB__TRY(qb__cone_build(plan->device, "bp_cone_cells", &packing, &plan->pack_program, &plan->pack_kernel));
-    QB__TRY(qb__cone_build(plan->device, qb__circular_copies(values) ? "bp_cone_circular_local" : "bp_cone_circular",
-                           &macros, &plan->program, &plan->kernel));
-out:
-    return status;
+    QB__OR_RETURN(qb__cone_build(plan->device, "bp_cone_cells", &packing, &plan->pack_program, &plan->pack_kernel));
+    return qb__cone_build(plan->device, qb__circular_copies(values) ? "bp_cone_circular_local" : "bp_cone_circular",
+                          &macros, &plan->program, &plan->kernel);
 }
 
 static void destroy(qb__bp_cone_plan *plan) {

@@ -109,13 +109,10 @@ static size_t plan_bytes(const qb__device *device, const qb__bp_cone_problem *p,
 static qb_status build(qb__bp_cone_plan *plan, const int *values) {
     static const char *const names[] = {"TEXTURED", "STEPS", "PATCH", "BATCH", "GROUPS"};
     qb__macros macros = {.count = 0}, packing = {.count = 0};
-    qb_status status;
     for (int i = 0; i <= GROUPS; i++) qb__macros_add(&macros, names[i], values[i]);
     qb__macros_add(&packing, "TRANSPOSED", !values[TEXTURED]);
-    QB__TRY(qb__cone_build(plan->device, "bp_cone_pack", &packing, &plan->pack_program, &plan->pack_kernel));
-    QB__TRY(qb__cone_build(plan->device, "bp_cone_matrix", &macros, &plan->program, &plan->kernel));
-out:
-    return status;
+    QB__OR_RETURN(qb__cone_build(plan->device, "bp_cone_pack", &packing, &plan->pack_program, &plan->pack_kernel));
+    return qb__cone_build(plan->device, "bp_cone_matrix", &macros, &plan->program, &plan->kernel);
 }
 
 static void destroy(qb__bp_cone_plan *plan) {

@@ -45,8 +45,7 @@ size_t qb__cone_matrices_bytes(size_t views) { return views * 24 * sizeof(float)
 static qb_status parts_of(const double (*matrix)[12], size_t views, float (**out)[24]) {
     float(*parts)[24];
     *out = NULL;
-    qb_status status = qb__alloc(views, sizeof *parts, &parts);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views, sizeof *parts, &parts));
     for (size_t v = 0; v < views; v++)
         for (int i = 0; i < 12; i++) {
             parts[v][i] = (float)matrix[v][i];
@@ -58,18 +57,16 @@ static qb_status parts_of(const double (*matrix)[12], size_t views, float (**out
 
 qb_status qb__cone_matrices_upload(qb__device *device, const double (*matrix)[12], size_t views, qb__memory **memory) {
     float(*parts)[24];
-    qb_status status = parts_of(matrix, views, &parts);
-    if (status != QB_OK) return status;
-    status = qb__cone_upload(device, parts, qb__cone_matrices_bytes(views), memory);
+    QB__OR_RETURN(parts_of(matrix, views, &parts));
+    const qb_status status = qb__cone_upload(device, parts, qb__cone_matrices_bytes(views), memory);
     qb__free(parts);
     return status;
 }
 
 qb_status qb__cone_matrices_replace(qb__queue *queue, const double (*matrix)[12], size_t views, qb__memory *memory) {
     float(*parts)[24];
-    qb_status status = parts_of(matrix, views, &parts);
-    if (status != QB_OK) return status;
-    status = qb__memory_upload(queue, memory, 0, parts, qb__cone_matrices_bytes(views));
+    QB__OR_RETURN(parts_of(matrix, views, &parts));
+    qb_status status = qb__memory_upload(queue, memory, 0, parts, qb__cone_matrices_bytes(views));
     status = qb__queue_finish_after(queue, status);
     qb__free(parts);
     return status;

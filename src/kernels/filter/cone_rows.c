@@ -71,12 +71,10 @@ static void fill_view(const qb_view *view, double beta, float *to) {
 }
 
 static qb_status upload(qb__device *device, qb__queue *queue, const void *bytes, size_t count, qb__memory **memory) {
-    qb_status status;
-    QB__TRY(qb__memory_create(device, count, memory));
-    QB__TRY(qb__memory_upload(queue, *memory, 0, bytes, count));
-    QB__TRY(qb__queue_finish(queue)); /* the caller frees the bytes */
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_create(device, count, memory));
+    QB__OR_RETURN(qb__memory_upload(queue, *memory, 0, bytes, count));
+    QB__OR_RETURN(qb__queue_finish(queue)); /* the caller frees the bytes */
+    return QB_OK;
 }
 
 /* The fan angles of all pixels lie between those of the corner pixels. */
@@ -98,8 +96,7 @@ static qb_status upload_shares(qb__device *device, qb__queue *queue, const qb__c
     const size_t views = plan->geometry->views, count = shares_of(plan);
     float *shares;
     if (count == 0) return QB_OK;
-    qb_status status = qb__alloc(views * count, sizeof *shares, &shares);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(views * count, sizeof *shares, &shares));
     find_fan(plan->geometry, &rows->low, &rows->high);
     const double step = ((double)rows->high - (double)rows->low) / (double)(count > 1 ? count - 1 : 1);
     for (size_t v = 0; v < views; v++)
@@ -108,7 +105,7 @@ static qb_status upload_shares(qb__device *device, qb__queue *queue, const qb__c
                                                          : (double)rows->low + (double)i * step;
             shares[v * count + i] = (float)qb__cone_redundancy(plan->weights, v, gamma);
         }
-    status = upload(device, queue, shares, views * count * sizeof *shares, &rows->shares);
+    const qb_status status = upload(device, queue, shares, views * count * sizeof *shares, &rows->shares);
     qb__free(shares);
     return status;
 }
@@ -141,7 +138,6 @@ out:
 static qb_status build(qb__device *device, const qb__cone_rows_plan *plan, qb__cone_rows *rows) {
     const size_t most = qb__device_info_of(device)->group_size;
     qb__macros m = {.count = 0};
-    qb_status status;
     rows->items = qb__smaller(ITEMS, most);
     qb__macros_add(&m, "COLUMNS", (long long)plan->geometry->columns);
     qb__macros_add(&m, "BEFORE", (long long)plan->weights->before);
@@ -157,10 +153,8 @@ static qb_status build(qb__device *device, const qb__cone_rows_plan *plan, qb__c
     qb__macros_add(&m, "ITEMS", (long long)rows->items);
     qb__macros_add(&m, "TAPS", QB__RESAMPLE_TAPS);
     qb__macros_add(&m, "PHASES", QB__RESAMPLE_PHASES);
-    QB__TRY(qb__program_build(device, "cone_rows.cl", m.list, &rows->program));
-    QB__TRY(qb__kernel_get(rows->program, "cone_rows", &rows->kernel));
-out:
-    return status;
+    QB__OR_RETURN(qb__program_build(device, "cone_rows.cl", m.list, &rows->program));
+    return qb__kernel_get(rows->program, "cone_rows", &rows->kernel);
 }
 
 qb_status qb__cone_rows_create(qb__device *device, const qb__cone_rows_plan *plan, qb__cone_rows **out) {
@@ -168,8 +162,7 @@ qb_status qb__cone_rows_create(qb__device *device, const qb__cone_rows_plan *pla
     qb__cone_rows *rows;
     *out = NULL;
     if (unfit) return qb__fail(QB_UNSUPPORTED, "%s: %s", qb__device_info_of(device)->spec, unfit);
-    qb_status status = qb__alloc(1, sizeof *rows, &rows);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(1, sizeof *rows, &rows));
     *rows = (qb__cone_rows){.views = plan->geometry->views,
                             .rows = plan->geometry->rows,
                             .lines = plan->rows,
@@ -178,7 +171,7 @@ qb_status qb__cone_rows_create(qb__device *device, const qb__cone_rows_plan *pla
                             .span = (float)plan->weights->span,
                             .low = (float)plan->weights->gamma_low,
                             .high = (float)plan->weights->gamma_high};
-    status = upload_tables(device, plan, rows);
+    qb_status status = upload_tables(device, plan, rows);
     if (status == QB_OK) status = build(device, plan, rows);
     if (status == QB_OK)
         *out = rows;
@@ -215,8 +208,7 @@ static qb_status check(const qb__cone_rows *rows, const qb__cone_rows_block *b, 
 qb_status qb__cone_rows_run(const qb__cone_rows *rows, qb__queue *queue, const qb__cone_rows_block *b,
                             const qb__memory *lines, qb__memory *out) {
     if (b->view0 >= b->view1 || b->row0 >= b->row1) return QB_OK;
-    qb_status status = check(rows, b, lines, out);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check(rows, b, lines, out));
     const uint32_t count = (uint32_t)(b->row1 - b->row0), view0 = (uint32_t)b->view0, row0 = (uint32_t)b->row0;
     const uint32_t raw0 = (uint32_t)b->raw0, raw1 = (uint32_t)b->raw1;
     const qb__arg args[] = {QB__MEMORIES(lines, rows->taps, rows->maps, rows->weights, rows->shares, out),

@@ -70,44 +70,36 @@ static void define_filter(qb__macros *m, const qb__device_filter *filter) {
 
 static qb_status upload(qb__device_filter *filter, qb__queue *queue, const void *bytes, size_t count,
                         qb__memory **memory) {
-    qb_status status;
-    QB__TRY(qb__memory_create(filter->device, count, memory));
+    QB__OR_RETURN(qb__memory_create(filter->device, count, memory));
     filter->bytes += count;
-    QB__TRY(qb__memory_upload(queue, *memory, 0, bytes, count));
-    QB__TRY(qb__queue_finish(queue)); /* the caller may free the bytes */
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_upload(queue, *memory, 0, bytes, count));
+    QB__OR_RETURN(qb__queue_finish(queue)); /* the caller may free the bytes */
+    return QB_OK;
 }
 
 /* `bytes`: size of a field of the detector. */
 static qb_status upload_shares(qb__device_filter *filter, qb__queue *queue, const qb__device_prep *prep, size_t bytes) {
     const size_t line = filter->measured * sizeof(float);
-    qb_status status = QB_OK;
     size_t all;
     if (!prep->share) return QB_OK;
-    QB__TRY(upload(filter, queue, prep->share, prep->share_rows ? bytes : line, &filter->share));
+    QB__OR_RETURN(upload(filter, queue, prep->share, prep->share_rows ? bytes : line, &filter->share));
     if (!prep->view_share) return QB_OK;
     if (!qb__mul(prep->views, line, 1, &all))
         return qb__fail(QB_NO_MEMORY, "shares of %zu views of %zu columns", prep->views, filter->measured);
-    status = upload(filter, queue, prep->view_share, all, &filter->view_share);
-out:
-    return status;
+    return upload(filter, queue, prep->view_share, all, &filter->view_share);
 }
 
 /* `bytes`: size of a field of the detector. */
 static qb_status upload_drift(qb__device_filter *filter, qb__queue *queue, const qb__device_prep *prep, size_t bytes) {
     const size_t weights = prep->views * (prep->modes + 1) * sizeof(float);
     size_t all;
-    qb_status status;
     if (!qb__mul(prep->modes, bytes, 1, &all)) return qb__fail(QB_NO_MEMORY, "%zu series of flats", prep->modes);
-    QB__TRY(upload(filter, queue, prep->drift, weights, &filter->drift));
-    QB__TRY(qb__memory_create(filter->device, all, &filter->mode));
+    QB__OR_RETURN(upload(filter, queue, prep->drift, weights, &filter->drift));
+    QB__OR_RETURN(qb__memory_create(filter->device, all, &filter->mode));
     filter->bytes += all;
     for (size_t k = 0; k < prep->modes; k++)
-        QB__TRY(qb__memory_upload(queue, filter->mode, k * bytes, prep->mode + k * prep->mode_apart, bytes));
-    status = qb__queue_finish(queue);
-out:
-    return status;
+        QB__OR_RETURN(qb__memory_upload(queue, filter->mode, k * bytes, prep->mode + k * prep->mode_apart, bytes));
+    return qb__queue_finish(queue);
 }
 
 static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue, const qb__device_prep *prep) {
@@ -166,7 +158,6 @@ static qb_status build(qb__device_filter *filter, const qb__device_prep *prep, b
     const qb__device_info *info = qb__device_info_of(filter->device);
     const char *source = local ? "filter_rows.cl" : "prepare_rows.cl";
     qb__macros m = prep->steps;
-    qb_status status;
     define_prep(&m, filter, prep);
     if (local) {
         define_filter(&m, filter);
@@ -178,10 +169,8 @@ static qb_status build(qb__device_filter *filter, const qb__device_prep *prep, b
         filter->items = info->group_size < PREPARE_ITEMS ? info->group_size : PREPARE_ITEMS;
         qb__macros_add(&m, "ITEMS", (long long)filter->items);
     }
-    QB__TRY(qb__program_build(filter->device, source, m.list, &filter->program));
-    QB__TRY(qb__kernel_get(filter->program, local ? "filter_rows" : "prepare_rows", &filter->kernel));
-out:
-    return status;
+    QB__OR_RETURN(qb__program_build(filter->device, source, m.list, &filter->program));
+    return qb__kernel_get(filter->program, local ? "filter_rows" : "prepare_rows", &filter->kernel);
 }
 
 qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum *spectrum, const qb__device_prep *prep,

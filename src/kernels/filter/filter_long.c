@@ -106,8 +106,7 @@ static qb_status transform(qb__filter_long *passes, qb__device_filter *filter, q
         if (radix == 1) continue;
         const qb__arg args[] = {QB__MEMORIES(passes->here, passes->there, filter->roots),
                                 QB__VALUES(half, done, radix)};
-        qb_status status = launch(passes, PASS, queue, half / (uint32_t)radix, rows, args, 6);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(launch(passes, PASS, queue, half / (uint32_t)radix, rows, args, 6));
         qb__memory *other = passes->here;
         passes->here = passes->there;
         passes->there = other;
@@ -159,16 +158,13 @@ static qb_status batch(qb__filter_long *passes, qb__device_filter *filter, qb__q
     lines.out_slice = columns;
     lines.out_view = columns * block->slices;
     lines.out_first = 0;
-    qb_status status;
-    QB__TRY(qb__filter_prepare(filter, queue, raw, passes->lines, &lines, false));
-    QB__TRY(pad(passes, filter, queue, block->rows));
-    QB__TRY(clear_rest(passes, filter, queue, block->rows));
-    QB__TRY(transform(passes, filter, queue, block->rows));
-    QB__TRY(scale(passes, filter, queue, block->rows));
-    QB__TRY(transform(passes, filter, queue, block->rows));
-    QB__TRY(crop(passes, filter, queue, out, block));
-out:
-    return status;
+    QB__OR_RETURN(qb__filter_prepare(filter, queue, raw, passes->lines, &lines, false));
+    QB__OR_RETURN(pad(passes, filter, queue, block->rows));
+    QB__OR_RETURN(clear_rest(passes, filter, queue, block->rows));
+    QB__OR_RETURN(transform(passes, filter, queue, block->rows));
+    QB__OR_RETURN(scale(passes, filter, queue, block->rows));
+    QB__OR_RETURN(transform(passes, filter, queue, block->rows));
+    return crop(passes, filter, queue, out, block);
 }
 
 /* A batch is as many whole views as fit, or else a range of slices of one view. */
@@ -188,8 +184,7 @@ qb_status qb__filter_long_run(qb__filter_long *passes, qb__device_filter *filter
             part.row0 += s * block->row_step;
             part.raw_first += v * block->raw_view + s * block->raw_slice;
             part.out_first += v * block->out_view + s * block->out_slice;
-            qb_status status = batch(passes, filter, queue, raw, out, &part);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(batch(passes, filter, queue, raw, out, &part));
         }
     }
     return QB_OK;

@@ -38,8 +38,7 @@ qb_status qb__device_filter_run(qb__device_filter *filter, qb__queue *queue, con
                                 size_t view1, unsigned slices, size_t row0, size_t row_step,
                                 const qb__device_rows *filtered) {
     if (view0 >= view1 || slices == 0) return QB_OK;
-    qb_status status = check(filter, raw, view0, view1, slices, row0, row_step, filtered);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check(filter, raw, view0, view1, slices, row0, row_step, filtered));
     const qb__row_block block = {.raw_first = raw->offset / filter->number_bytes,
                                  .raw_view = raw->view_stride,
                                  .raw_slice = raw->slice_stride,

@@ -101,14 +101,13 @@ static qb_status upload(qb__device *device, qb__queue *queue, const void *from, 
 /* Uploads exp(-2 pi i k/length). */
 static qb_status upload_roots(qb__device *device, qb__queue *queue, size_t length, qb__memory **memory) {
     float *roots;
-    qb_status status = qb__alloc(length, 2 * sizeof *roots, &roots);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(length, 2 * sizeof *roots, &roots));
     for (size_t k = 0; k < length; k++) {
         const double angle = 2 * M_PI * (double)k / (double)length;
         roots[2 * k] = (float)cos(angle);
         roots[2 * k + 1] = -(float)sin(angle);
     }
-    status = upload(device, queue, roots, length * 2 * sizeof *roots, memory);
+    qb_status status = upload(device, queue, roots, length * 2 * sizeof *roots, memory);
     if (status == QB_OK) status = qb__queue_finish(queue);
     qb__free(roots);
     return status;
@@ -116,32 +115,27 @@ static qb_status upload_roots(qb__device *device, qb__queue *queue, size_t lengt
 
 static qb_status upload_fields(qb__device *device, qb__queue *queue, const qb__phase_plan *plan, qb__phase_planes *p) {
     const size_t pixels = plan->shape.rows * plan->shape.columns, bytes = pixels * sizeof(float);
-    qb_status status;
-    QB__TRY(upload(device, queue, plan->dark, bytes, &p->dark));
-    QB__TRY(upload(device, queue, plan->gain, bytes, &p->gain));
-    QB__TRY(upload(device, queue, plan->beam, bytes, &p->beam));
-    QB__TRY(upload(device, queue, plan->stuck, pixels, &p->stuck));
-    QB__TRY(upload(device, queue, plan->drift, plan->views * (plan->modes + 1) * sizeof(float), &p->drift));
-    QB__TRY(qb__memory_create(device, plan->modes ? plan->modes * bytes : sizeof(float), &p->mode));
+    QB__OR_RETURN(upload(device, queue, plan->dark, bytes, &p->dark));
+    QB__OR_RETURN(upload(device, queue, plan->gain, bytes, &p->gain));
+    QB__OR_RETURN(upload(device, queue, plan->beam, bytes, &p->beam));
+    QB__OR_RETURN(upload(device, queue, plan->stuck, pixels, &p->stuck));
+    QB__OR_RETURN(upload(device, queue, plan->drift, plan->views * (plan->modes + 1) * sizeof(float), &p->drift));
+    QB__OR_RETURN(qb__memory_create(device, plan->modes ? plan->modes * bytes : sizeof(float), &p->mode));
     for (size_t k = 0; k < plan->modes; k++)
-        QB__TRY(qb__memory_upload(queue, p->mode, k * bytes, plan->mode + k * plan->mode_apart, bytes));
-out:
-    return status;
+        QB__OR_RETURN(qb__memory_upload(queue, p->mode, k * bytes, plan->mode + k * plan->mode_apart, bytes));
+    return QB_OK;
 }
 
 static qb_status upload_filter(qb__device *device, qb__queue *queue, const qb__phase_plan *plan, qb__phase_planes *p) {
     const size_t width = plan->shape.stride * sizeof(float), height = plan->shape.height * sizeof(float);
-    qb_status status;
-    QB__TRY(upload(device, queue, plan->column, width, &p->column));
-    QB__TRY(upload(device, queue, plan->row, height, &p->row));
-    QB__TRY(upload(device, queue, plan->mean_column, width, &p->mean_column));
-    QB__TRY(upload(device, queue, plan->mean_row, height, &p->mean_row));
-    QB__TRY(upload(device, queue, plan->spread_column, width, &p->spread_column));
-    QB__TRY(upload(device, queue, plan->spread_row, height, &p->spread_row));
-    QB__TRY(upload_roots(device, queue, plan->shape.stride, &p->roots[0]));
-    QB__TRY(upload_roots(device, queue, plan->shape.height, &p->roots[1]));
-out:
-    return status;
+    QB__OR_RETURN(upload(device, queue, plan->column, width, &p->column));
+    QB__OR_RETURN(upload(device, queue, plan->row, height, &p->row));
+    QB__OR_RETURN(upload(device, queue, plan->mean_column, width, &p->mean_column));
+    QB__OR_RETURN(upload(device, queue, plan->mean_row, height, &p->mean_row));
+    QB__OR_RETURN(upload(device, queue, plan->spread_column, width, &p->spread_column));
+    QB__OR_RETURN(upload(device, queue, plan->spread_row, height, &p->spread_row));
+    QB__OR_RETURN(upload_roots(device, queue, plan->shape.stride, &p->roots[0]));
+    return upload_roots(device, queue, plan->shape.height, &p->roots[1]);
 }
 
 static void define_lines(const lines *l, qb__macros *m) {
@@ -155,7 +149,6 @@ static void define_lines(const lines *l, qb__macros *m) {
 
 static qb_status build_rows(qb__device *device, const qb__phase_plan *plan, qb__phase_planes *p) {
     qb__macros m = {.count = 0};
-    qb_status status;
     define_lines(&p->along, &m);
     qb__define_raw(&m, plan->dtype);
     qb__macros_add(&m, "COLUMNS", (long long)plan->shape.columns);
@@ -168,12 +161,10 @@ static qb_status build_rows(qb__device *device, const qb__phase_plan *plan, qb__
     qb__macros_add(&m, "HAS_FLAT", plan->gain != NULL);
     qb__macros_add(&m, "HAS_STUCK", plan->stuck != NULL);
     qb__macros_add(&m, "DRIFT", (long long)plan->modes);
-    QB__TRY(qb__program_build(device, "phase_rows.cl", m.list, &p->program[0]));
-    QB__TRY(qb__kernel_get(p->program[0], "phase_lines", &p->seen));
-    QB__TRY(qb__kernel_get(p->program[0], "phase_forth", &p->forth));
-    QB__TRY(qb__kernel_get(p->program[0], "phase_back", &p->back));
-out:
-    return status;
+    QB__OR_RETURN(qb__program_build(device, "phase_rows.cl", m.list, &p->program[0]));
+    QB__OR_RETURN(qb__kernel_get(p->program[0], "phase_lines", &p->seen));
+    QB__OR_RETURN(qb__kernel_get(p->program[0], "phase_forth", &p->forth));
+    return qb__kernel_get(p->program[0], "phase_back", &p->back);
 }
 
 static qb_status build_columns(qb__device *device, const qb__phase_plan *plan, qb__phase_planes *p) {

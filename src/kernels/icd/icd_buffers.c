@@ -77,21 +77,18 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
         {&s->sums, qb__buffers_sums(n)},
         {&s->staging, qb__buffers_staging(n)},
     };
-    qb_status status;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        QB__TRY(qb__memory_create(s->device, wanted[i].bytes, wanted[i].memory));
-    QB__TRY(qb__alloc(2 * all, sizeof *s->host_stats, &s->host_stats));
-    QB__TRY(qb__alloc(qb__buffers_sums(n), 1, &s->host_sums));
-    QB__TRY(qb__alloc((size_t)n->slices, sizeof *s->costs, &s->costs));
-    QB__TRY(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
-    QB__TRY(qb__memory_upload(s->queue, s->corner, 0, s->list.corner, s->list.count * sizeof(int32_t)));
+        QB__OR_RETURN(qb__memory_create(s->device, wanted[i].bytes, wanted[i].memory));
+    QB__OR_RETURN(qb__alloc(2 * all, sizeof *s->host_stats, &s->host_stats));
+    QB__OR_RETURN(qb__alloc(qb__buffers_sums(n), 1, &s->host_sums));
+    QB__OR_RETURN(qb__alloc((size_t)n->slices, sizeof *s->costs, &s->costs));
+    QB__OR_RETURN(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
+    QB__OR_RETURN(qb__memory_upload(s->queue, s->corner, 0, s->list.corner, s->list.count * sizeof(int32_t)));
     /* Values outside the voxels are never written but are read, and so are the gains of SuperVoxels that no sweep has
      * visited. */
-    QB__TRY(qb__memory_fill(s->queue, s->curve, 0, 0, qb__buffers_images(n) * sizeof(float)));
-    QB__TRY(qb__memory_fill(s->queue, s->stats, 0, 0, 2 * all * 4 * sizeof(float)));
-    QB__TRY(qb__queue_finish(s->queue));
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_fill(s->queue, s->curve, 0, 0, qb__buffers_images(n) * sizeof(float)));
+    QB__OR_RETURN(qb__memory_fill(s->queue, s->stats, 0, 0, 2 * all * 4 * sizeof(float)));
+    return qb__queue_finish(s->queue);
 }
 
 void qb__buffers_say(const qb__icd_on_device *s, char *text, size_t bytes) {
@@ -161,8 +158,7 @@ qb_status qb__buffers_build(qb__icd_on_device *s, qb__buffers_program which, con
                [QB__BUFFERS_LOCAL] = {"icd_local.cl", {"icd_update"}, B_UPDATE, 1},
                [QB__BUFFERS_GLOBAL] = {"icd_global.cl", {"icd_update", "icd_gain"}, B_UPDATE, 2},
                [QB__BUFFERS_BUILD] = {"icd_global_build.cl", {"icd_matrix", "icd_build"}, B_MATRIX, 2}};
-    qb_status status = qb__program_build(s->device, all[which].source, macros->list, &s->programs[which]);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__program_build(s->device, all[which].source, macros->list, &s->programs[which]));
     return get_kernels(s->programs[which], all[which].names, all[which].first, all[which].count, s->kernel);
 }
 

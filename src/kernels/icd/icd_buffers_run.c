@@ -34,11 +34,8 @@ out:
 }
 
 static qb_status clear(qb__icd_on_device *s) {
-    qb_status status;
-    QB__TRY(qb__memory_fill(s->queue, s->error, 0, 0, qb__buffers_data(&s->n) * sizeof(float)));
-    QB__TRY(qb__memory_fill(s->queue, s->root, 0, 0, qb__buffers_data(&s->n) * 2));
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_fill(s->queue, s->error, 0, 0, qb__buffers_data(&s->n) * sizeof(float)));
+    return qb__memory_fill(s->queue, s->root, 0, 0, qb__buffers_data(&s->n) * 2);
 }
 
 static qb_status gather(qb__icd_on_device *s, int32_t squares, float least, qb__memory *out) {
@@ -57,14 +54,11 @@ qb_status qb__buffers_place(qb__icd_on_device *s, const qb__icd_problem *p) {
 }
 
 qb_status qb__buffers_back(qb__icd_on_device *s, const float *lines, qb__device_filter *filter) {
-    qb_status status;
-    QB__TRY(clear(s));
-    QB__TRY(qb__memory_fill(s->queue, s->x, 0, 0, qb__buffers_images(&s->n) * sizeof(float)));
-    QB__TRY(load(s, lines, filter, 0, 1));
-    QB__TRY(gather(s, 0, s->positive ? 0 : -INFINITY, s->x));
-    QB__TRY(qb__queue_finish(s->queue));
-out:
-    return status;
+    QB__OR_RETURN(clear(s));
+    QB__OR_RETURN(qb__memory_fill(s->queue, s->x, 0, 0, qb__buffers_images(&s->n) * sizeof(float)));
+    QB__OR_RETURN(load(s, lines, filter, 0, 1));
+    QB__OR_RETURN(gather(s, 0, s->positive ? 0 : -INFINITY, s->x));
+    return qb__queue_finish(s->queue);
 }
 
 qb_status qb__buffers_fill(qb__icd_on_device *s, float value) {
@@ -100,21 +94,18 @@ static qb_status settle(qb__icd_on_device *s) {
 
 qb_status qb__buffers_begin(qb__icd_on_device *s, const float *lines, int rule, const float *weights, float scale) {
     const qb__buffers_sizes *n = &s->n;
-    qb_status status;
     s->summed = false;
     for (int i = 0; i < 3; i++) s->b[i] = (float)(s->neighbours[i] * (double)(weights ? scale : 1));
     for (size_t i = 0; i < (size_t)n->slices * s->list.count; i++) s->list.amount[i] = 0;
     qb__supervoxels_begin(&s->list);
-    QB__TRY(clear(s));
-    QB__TRY(load(s, lines, NULL, weights ? 0 : rule, 1));
-    if (weights) QB__TRY(load(s, weights, NULL, GIVEN, scale));
-    QB__TRY(gather(s, 1, 0, s->curve));
-    QB__TRY(settle(s));
-    QB__TRY(LAUNCH(B_SUBTRACT, qb__ceil_div((size_t)n->columns, ITEMS), n->views, n->slices, ITEMS, BEAM,
-                   QB__MEMORY(s->x), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->error)));
-    QB__TRY(qb__queue_finish(s->queue));
-out:
-    return status;
+    QB__OR_RETURN(clear(s));
+    QB__OR_RETURN(load(s, lines, NULL, weights ? 0 : rule, 1));
+    if (weights) QB__OR_RETURN(load(s, weights, NULL, GIVEN, scale));
+    QB__OR_RETURN(gather(s, 1, 0, s->curve));
+    QB__OR_RETURN(settle(s));
+    QB__OR_RETURN(LAUNCH(B_SUBTRACT, qb__ceil_div((size_t)n->columns, ITEMS), n->views, n->slices, ITEMS, BEAM,
+                         QB__MEMORY(s->x), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->error)));
+    return qb__queue_finish(s->queue);
 }
 
 /* ---- sweeps ---- */
@@ -123,13 +114,10 @@ static qb_status run_batch(qb__icd_on_device *s, size_t batch, int32_t skip) {
     const qb__buffers_sizes *n = &s->n;
     const int32_t at = (int32_t)s->list.batch_at[batch], places = s->list.batch_places[batch];
     const size_t all = s->list.slices * s->list.count;
-    qb_status status;
-    QB__TRY(s->update(s, at, places, skip, batch < s->list.second ? 0 : (int32_t)all));
-    QB__TRY(LAUNCH(B_RETURN, n->views, n->slices, 1, RETURNED, BEAM, QB__MEMORY(s->picked), QB__VALUE(at),
-                   QB__VALUE(places), QB__MEMORY(s->corner), QB__MEMORY(s->moved), QB__MEMORY(s->left),
-                   QB__MEMORY(s->error), QB__LOCAL(qb__round_up((size_t)places, 32) * sizeof(int32_t))));
-out:
-    return status;
+    QB__OR_RETURN(s->update(s, at, places, skip, batch < s->list.second ? 0 : (int32_t)all));
+    return LAUNCH(B_RETURN, n->views, n->slices, 1, RETURNED, BEAM, QB__MEMORY(s->picked), QB__VALUE(at),
+                  QB__VALUE(places), QB__MEMORY(s->corner), QB__MEMORY(s->moved), QB__MEMORY(s->left),
+                  QB__MEMORY(s->error), QB__LOCAL(qb__round_up((size_t)places, 32) * sizeof(int32_t)));
 }
 
 static void add_up(qb__icd_on_device *s, qb__icd_swept *turned) {
@@ -150,15 +138,12 @@ static void add_up(qb__icd_on_device *s, qb__icd_swept *turned) {
 static qb_status sum_up(qb__icd_on_device *s) {
     const qb__buffers_sizes *n = &s->n;
     const int32_t behind = n->slices * n->views;
-    qb_status status;
-    QB__TRY(LAUNCH(B_MISFIT, n->views, n->slices, 1, ITEMS, QB__MEMORY(s->error), QB__MEMORY(s->root),
-                   QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->sums)));
-    QB__TRY(LAUNCH(B_ROUGH, n->ny, n->slices, 1, ITEMS, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
-                   QB__VALUE(n->ny), QB__VALUE(s->surrogate), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]),
-                   QB__MEMORY(s->toward), QB__VALUE(s->b[2]), QB__MEMORY(s->sums), QB__VALUE(behind)));
-    QB__TRY(qb__memory_download(s->queue, s->sums, 0, s->host_sums, qb__buffers_sums(n)));
-out:
-    return status;
+    QB__OR_RETURN(LAUNCH(B_MISFIT, n->views, n->slices, 1, ITEMS, QB__MEMORY(s->error), QB__MEMORY(s->root),
+                         QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->sums)));
+    QB__OR_RETURN(LAUNCH(B_ROUGH, n->ny, n->slices, 1, ITEMS, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
+                         QB__VALUE(n->ny), QB__VALUE(s->surrogate), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]),
+                         QB__MEMORY(s->toward), QB__VALUE(s->b[2]), QB__MEMORY(s->sums), QB__VALUE(behind)));
+    return qb__memory_download(s->queue, s->sums, 0, s->host_sums, qb__buffers_sums(n));
 }
 
 static void costs_of(const qb__icd_on_device *s, double *cost) {
@@ -173,46 +158,40 @@ static void costs_of(const qb__icd_on_device *s, double *cost) {
 /* Wait for the device once for everything, including the parts of the cost. */
 qb_status qb__buffers_sweep(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_swept *turned) {
     const size_t stats = 2 * s->list.slices * s->list.count * sizeof *s->host_stats;
-    qb_status status;
     qb__supervoxels_sweep(&s->list, s->seed, number, still);
     if (s->list.used)
-        QB__TRY(qb__memory_upload(s->queue, s->picked, 0, s->list.picked, s->list.used * sizeof(int32_t)));
-    for (size_t b = 0; b < s->list.batches; b++) QB__TRY(run_batch(s, b, skip));
-    QB__TRY(qb__memory_download(s->queue, s->stats, 0, s->host_stats, stats));
-    QB__TRY(sum_up(s));
-    QB__TRY(qb__queue_finish(s->queue));
+        QB__OR_RETURN(qb__memory_upload(s->queue, s->picked, 0, s->list.picked, s->list.used * sizeof(int32_t)));
+    for (size_t b = 0; b < s->list.batches; b++) QB__OR_RETURN(run_batch(s, b, skip));
+    QB__OR_RETURN(qb__memory_download(s->queue, s->stats, 0, s->host_stats, stats));
+    QB__OR_RETURN(sum_up(s));
+    QB__OR_RETURN(qb__queue_finish(s->queue));
     s->summed = true;
     add_up(s, turned);
     costs_of(s, s->costs);
     qb__supervoxels_ease(&s->list, s->costs);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* ---- results ---- */
 
 qb_status qb__buffers_cost(qb__icd_on_device *s, double *cost) {
-    qb_status status = QB_OK;
     if (!s->summed) {
-        QB__TRY(sum_up(s));
-        QB__TRY(qb__queue_finish(s->queue));
+        QB__OR_RETURN(sum_up(s));
+        QB__OR_RETURN(qb__queue_finish(s->queue));
         s->summed = true;
     }
     costs_of(s, cost);
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__buffers_image(qb__icd_on_device *s, size_t slice, float scale, float *out) {
     const qb__buffers_sizes *n = &s->n;
     const int32_t which = (int32_t)slice;
-    qb_status status;
-    QB__TRY(LAUNCH(B_IMAGE, qb__ceil_div((size_t)n->nx, ITEMS), n->ny, 1, ITEMS, QB__MEMORY(s->x), QB__VALUE(n->nx),
-                   QB__VALUE(n->ny), QB__VALUE(which), QB__VALUE(scale), QB__MEMORY(s->staging)));
-    QB__TRY(qb__memory_download(s->queue, s->staging, 0, out, (size_t)n->nx * (size_t)n->ny * sizeof(float)));
-    QB__TRY(qb__queue_finish(s->queue));
-out:
-    return status;
+    QB__OR_RETURN(LAUNCH(B_IMAGE, qb__ceil_div((size_t)n->nx, ITEMS), n->ny, 1, ITEMS, QB__MEMORY(s->x),
+                         QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(which), QB__VALUE(scale),
+                         QB__MEMORY(s->staging)));
+    QB__OR_RETURN(qb__memory_download(s->queue, s->staging, 0, out, (size_t)n->nx * (size_t)n->ny * sizeof(float)));
+    return qb__queue_finish(s->queue);
 }
 
 qb_status qb__buffers_state(qb__icd_on_device *s, bool into, qb__icd_piece piece, void *self) {

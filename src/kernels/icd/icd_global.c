@@ -114,37 +114,33 @@ void qb__global_cost(const void *of, unsigned slices, const int *values, qb__ker
 static qb_status update(qb__icd_on_device *s, int32_t at, int32_t places, int32_t skip, int32_t stats_at) {
     const qb__buffers_sizes *n = &s->n;
     const int32_t count = (int32_t)s->list.count, positive = s->positive;
-    qb_status status;
-    QB__TRY(QB__BUFFERS_LAUNCH(B_BUILD, qb__ceil_div(n->buffer, EACH), places, n->slices, EACH, QB__BUFFERS_BEAM,
-                               QB__MEMORY(s->error), QB__MEMORY(s->root), QB__MEMORY(s->picked), QB__VALUE(at),
-                               QB__VALUE(places), QB__MEMORY(s->corner), QB__MEMORY(s->left), QB__MEMORY(s->weights),
-                               QB__MEMORY(s->next), QB__MEMORY(s->moved)));
-    QB__TRY(QB__BUFFERS_LAUNCH(B_UPDATE, (size_t)places * n->parts, n->slices, 1, n->items, QB__MEMORY(s->matrix),
-                               QB__MEMORY(s->scales), QB__MEMORY(s->starts), QB__MEMORY(s->picked), QB__VALUE(at),
-                               QB__MEMORY(s->corner), QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__MEMORY(s->curve),
-                               QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(s->surrogate), QB__VALUE(s->b[0]),
-                               QB__VALUE(s->b[1]), QB__VALUE(positive), QB__VALUE(skip), QB__MEMORY(s->left),
-                               QB__MEMORY(s->weights), QB__MEMORY(s->next), QB__MEMORY(s->moved), QB__MEMORY(s->part)));
-    QB__TRY(QB__BUFFERS_LAUNCH(B_GAIN, qb__ceil_div((size_t)places, MADE), n->slices, 1, MADE, QB__MEMORY(s->picked),
-                               QB__VALUE(at), QB__VALUE(places), QB__VALUE(count), QB__MEMORY(s->part),
-                               QB__MEMORY(s->stats), QB__VALUE(stats_at)));
-out:
-    return status;
+    QB__OR_RETURN(QB__BUFFERS_LAUNCH(B_BUILD, qb__ceil_div(n->buffer, EACH), places, n->slices, EACH, QB__BUFFERS_BEAM,
+                                     QB__MEMORY(s->error), QB__MEMORY(s->root), QB__MEMORY(s->picked), QB__VALUE(at),
+                                     QB__VALUE(places), QB__MEMORY(s->corner), QB__MEMORY(s->left),
+                                     QB__MEMORY(s->weights), QB__MEMORY(s->next), QB__MEMORY(s->moved)));
+    QB__OR_RETURN(QB__BUFFERS_LAUNCH(
+        B_UPDATE, (size_t)places * n->parts, n->slices, 1, n->items, QB__MEMORY(s->matrix), QB__MEMORY(s->scales),
+        QB__MEMORY(s->starts), QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner), QB__MEMORY(s->x),
+        QB__MEMORY(s->inside), QB__MEMORY(s->curve), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(s->surrogate),
+        QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__VALUE(positive), QB__VALUE(skip), QB__MEMORY(s->left),
+        QB__MEMORY(s->weights), QB__MEMORY(s->next), QB__MEMORY(s->moved), QB__MEMORY(s->part)));
+    return QB__BUFFERS_LAUNCH(B_GAIN, qb__ceil_div((size_t)places, MADE), n->slices, 1, MADE, QB__MEMORY(s->picked),
+                              QB__VALUE(at), QB__VALUE(places), QB__VALUE(count), QB__MEMORY(s->part),
+                              QB__MEMORY(s->stats), QB__VALUE(stats_at));
 }
 
 /* ---- creating ---- */
 
 static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *values) {
     qb__macros macros = {.count = 0};
-    qb_status status;
     qb__buffers_shape(s, ask, &macros);
-    QB__TRY(qb__buffers_build(s, QB__BUFFERS_START, &macros));
+    QB__OR_RETURN(qb__buffers_build(s, QB__BUFFERS_START, &macros));
     qb__macros_add(&macros, "CHUNK", values[CHUNK]);
     qb__macros_add(&macros, "VIEWS", (long long)views_of((size_t)s->n.views, values));
     qb__macros_add(&macros, "ROWS_MOST", (long long)rows_of(ask->problem, s->n.width, values));
-    QB__TRY(qb__buffers_build(s, QB__BUFFERS_RETURN, &macros));
+    QB__OR_RETURN(qb__buffers_build(s, QB__BUFFERS_RETURN, &macros));
     qb__macros_add(&macros, "BYTES", values[BYTES]);
-    QB__TRY(qb__buffers_build(s, QB__BUFFERS_BUILD, &macros));
+    QB__OR_RETURN(qb__buffers_build(s, QB__BUFFERS_BUILD, &macros));
     qb__macros_add(&macros, "PARTS", (long long)s->n.parts);
     qb__macros_add(&macros, "ITEMS", values[ITEMS]);
     qb__macros_add(&macros, "READ_ONLY", values[READ_ONLY]);
@@ -152,9 +148,7 @@ static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *
     qb__macros_add(&macros, "NEARBY", values[NEARBY]);
     qb__macros_add(&macros, "DYNAMIC", values[DYNAMIC]);
     if (values[NEARBY]) qb__macros_add(&macros, "QB_REGISTERS", REGISTERS);
-    QB__TRY(qb__buffers_build(s, QB__BUFFERS_GLOBAL, &macros));
-out:
-    return status;
+    return qb__buffers_build(s, QB__BUFFERS_GLOBAL, &macros);
 }
 
 static qb_status take_memory(qb__icd_on_device *s, const qb__icd_ask *ask, const int *values) {

@@ -52,29 +52,27 @@ static void list_all(const qb__icd_problem *p, qb__supervoxels *s) {
 
 qb_status qb__supervoxels_create(const qb__icd_problem *p, const qb__supervoxels_how *how, qb__supervoxels *s) {
     const size_t most = qb__supervoxels_most(p, how->side);
-    qb_status status;
     *s = (qb__supervoxels){.side = how->side,
                            .slices = how->slices,
                            .places = qb__supervoxels_places(p, how),
                            .share = how->share,
                            .least = how->least};
-    QB__TRY(qb__alloc(most, sizeof *s->corner, &s->corner));
-    QB__TRY(qb__alloc(most, sizeof *s->colour, &s->colour));
+    QB__OR_RETURN(qb__alloc(most, sizeof *s->corner, &s->corner));
+    QB__OR_RETURN(qb__alloc(most, sizeof *s->colour, &s->colour));
     list_all(p, s);
-    QB__TRY(qb__alloc(s->count * s->slices, sizeof *s->amount, &s->amount));
-    QB__TRY(qb__alloc(PASSES * s->count * s->slices, sizeof *s->visited, &s->visited));
-    QB__TRY(qb__alloc(qb__supervoxels_picked(s), sizeof *s->picked, &s->picked));
-    QB__TRY(qb__alloc(PASSES * (s->count + COLOURS), sizeof *s->batch_at, &s->batch_at));
-    QB__TRY(qb__alloc(PASSES * (s->count + COLOURS), sizeof *s->batch_places, &s->batch_places));
-    QB__TRY(qb__alloc(s->count * s->slices, sizeof *s->order, &s->order));
-    QB__TRY(qb__alloc(s->count, sizeof *s->ranked, &s->ranked));
-    QB__TRY(qb__alloc(s->slices, sizeof *s->counts, &s->counts));
-    QB__TRY(qb__alloc(s->slices, sizeof *s->of_colour, &s->of_colour));
-    QB__TRY(qb__alloc(s->slices, sizeof *s->fewer, &s->fewer));
-    QB__TRY(qb__alloc(s->slices, sizeof *s->cost, &s->cost));
+    QB__OR_RETURN(qb__alloc(s->count * s->slices, sizeof *s->amount, &s->amount));
+    QB__OR_RETURN(qb__alloc(PASSES * s->count * s->slices, sizeof *s->visited, &s->visited));
+    QB__OR_RETURN(qb__alloc(qb__supervoxels_picked(s), sizeof *s->picked, &s->picked));
+    QB__OR_RETURN(qb__alloc(PASSES * (s->count + COLOURS), sizeof *s->batch_at, &s->batch_at));
+    QB__OR_RETURN(qb__alloc(PASSES * (s->count + COLOURS), sizeof *s->batch_places, &s->batch_places));
+    QB__OR_RETURN(qb__alloc(s->count * s->slices, sizeof *s->order, &s->order));
+    QB__OR_RETURN(qb__alloc(s->count, sizeof *s->ranked, &s->ranked));
+    QB__OR_RETURN(qb__alloc(s->slices, sizeof *s->counts, &s->counts));
+    QB__OR_RETURN(qb__alloc(s->slices, sizeof *s->of_colour, &s->of_colour));
+    QB__OR_RETURN(qb__alloc(s->slices, sizeof *s->fewer, &s->fewer));
+    QB__OR_RETURN(qb__alloc(s->slices, sizeof *s->cost, &s->cost));
     qb__supervoxels_begin(s);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* ---- selection ---- */

@@ -101,7 +101,6 @@ static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *
                                              "icd_share", "icd_collect", "icd_lift",  "icd_fill", "icd_put",
                                              "icd_image", "icd_misfit",  "icd_rough"};
     qb__macros macros = {.count = 0};
-    qb_status status;
     qb__macros_add(&macros, "PER", per_of(ask, values));
     qb__macros_add(&macros, "WIDE", values[WIDE]);
     qb__macros_add(&macros, "HIGH", values[HIGH]);
@@ -111,11 +110,11 @@ static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *
     qb__macros_add(&macros, "JOINED", ask->joined);
     if (ask->edges) qb__macros_add(&macros, "EDGES", ask->edges->before + 2 * ask->edges->after);
     qb__macros_add(&macros, "FAN", qb__icd_fan(&ask->problem->footprints));
-    QB__TRY(qb__program_build(s->device, "icd_tiles.cl", macros.list, &s->turns));
-    QB__TRY(qb__program_build(s->device, "icd_tiles_start.cl", macros.list, &s->start));
-    for (int i = 0; i < K_ALL; i++) QB__TRY(qb__kernel_get(i < K_LOAD ? s->turns : s->start, names[i], &s->kernel[i]));
-out:
-    return status;
+    QB__OR_RETURN(qb__program_build(s->device, "icd_tiles.cl", macros.list, &s->turns));
+    QB__OR_RETURN(qb__program_build(s->device, "icd_tiles_start.cl", macros.list, &s->start));
+    for (int i = 0; i < K_ALL; i++)
+        QB__OR_RETURN(qb__kernel_get(i < K_LOAD ? s->turns : s->start, names[i], &s->kernel[i]));
+    return QB_OK;
 }
 
 static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
@@ -141,22 +140,20 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
         {&s->sums, qb__tiles_sums(n)},
         {&s->staging, qb__tiles_staging(n)},
     };
-    qb_status status;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        QB__TRY(qb__memory_create(s->device, wanted[i].bytes, wanted[i].memory));
-    QB__TRY(qb__alloc(picked, sizeof *s->host_picked, &s->host_picked));
-    QB__TRY(qb__alloc(groups * tiles, sizeof *s->host_stats, &s->host_stats));
-    QB__TRY(qb__alloc(qb__tiles_sums(n), 1, &s->host_sums));
-    if (s->edges.swap) QB__TRY(qb__alloc(4 * (size_t)n->nx * (size_t)n->ny + n->pixels, sizeof(float), &s->host_edges));
-    QB__TRY(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
-    QB__TRY(qb__memory_upload(s->queue, s->corner, 0, s->schedule.corner, corner));
+        QB__OR_RETURN(qb__memory_create(s->device, wanted[i].bytes, wanted[i].memory));
+    QB__OR_RETURN(qb__alloc(picked, sizeof *s->host_picked, &s->host_picked));
+    QB__OR_RETURN(qb__alloc(groups * tiles, sizeof *s->host_stats, &s->host_stats));
+    QB__OR_RETURN(qb__alloc(qb__tiles_sums(n), 1, &s->host_sums));
+    if (s->edges.swap)
+        QB__OR_RETURN(qb__alloc(4 * (size_t)n->nx * (size_t)n->ny + n->pixels, sizeof(float), &s->host_edges));
+    QB__OR_RETURN(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
+    QB__OR_RETURN(qb__memory_upload(s->queue, s->corner, 0, s->schedule.corner, corner));
     /* Values outside the voxels are never written but are read, and so are the gains of tiles that no sweep has
      * visited. */
-    QB__TRY(qb__memory_fill(s->queue, s->curve, 0, 0, qb__tiles_images(n) * sizeof(float)));
-    QB__TRY(qb__memory_fill(s->queue, s->stats, 0, 0, groups * tiles * 4 * sizeof(float)));
-    QB__TRY(qb__queue_finish(s->queue));
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_fill(s->queue, s->curve, 0, 0, qb__tiles_images(n) * sizeof(float)));
+    QB__OR_RETURN(qb__memory_fill(s->queue, s->stats, 0, 0, groups * tiles * 4 * sizeof(float)));
+    return qb__queue_finish(s->queue);
 }
 
 void qb__tiles_say(const qb__icd_on_device *s, char *text, size_t bytes) {

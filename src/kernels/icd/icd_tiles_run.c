@@ -126,26 +126,21 @@ out:
 }
 
 static qb_status clear(qb__icd_on_device *s) {
-    qb_status status;
-    QB__TRY(qb__memory_fill(s->queue, s->error, 0, 0, qb__tiles_data(&s->n) * sizeof(float)));
-    if (s->weighted) QB__TRY(qb__memory_fill(s->queue, s->root, 0, 0, qb__tiles_data(&s->n) * 2));
-out:
-    return status;
+    QB__OR_RETURN(qb__memory_fill(s->queue, s->error, 0, 0, qb__tiles_data(&s->n) * sizeof(float)));
+    if (s->weighted) QB__OR_RETURN(qb__memory_fill(s->queue, s->root, 0, 0, qb__tiles_data(&s->n) * 2));
+    return QB_OK;
 }
 
 qb_status qb__tiles_back(qb__icd_on_device *s, const float *lines, qb__device_filter *filter) {
-    qb_status status;
-    QB__TRY(clear(s));
-    QB__TRY(qb__memory_fill(s->queue, s->x, 0, 0, qb__tiles_images(&s->n) * sizeof(float)));
-    QB__TRY(pick(s, 0, false, NULL));
-    QB__TRY(load(s, lines, filter, 0, 1));
+    QB__OR_RETURN(clear(s));
+    QB__OR_RETURN(qb__memory_fill(s->queue, s->x, 0, 0, qb__tiles_images(&s->n) * sizeof(float)));
+    QB__OR_RETURN(pick(s, 0, false, NULL));
+    QB__OR_RETURN(load(s, lines, filter, 0, 1));
     for (size_t b = 0; b < s->schedule.batches; b++) {
-        QB__TRY(theta(s, b, BACK, 0));
-        QB__TRY(collect(s, b, s->positive ? 0 : -INFINITY, s->x));
+        QB__OR_RETURN(theta(s, b, BACK, 0));
+        QB__OR_RETURN(collect(s, b, s->positive ? 0 : -INFINITY, s->x));
     }
-    QB__TRY(qb__queue_finish(s->queue));
-out:
-    return status;
+    return qb__queue_finish(s->queue);
 }
 
 qb_status qb__tiles_fill(qb__icd_on_device *s, float value) {
@@ -162,39 +157,33 @@ static qb_status share(qb__icd_on_device *s) {
     enum { VIEWS = 120 };
     const qb__tiles_sizes *n = &s->n;
     const int32_t apart = (int32_t)qb__larger(1, (size_t)n->views / VIEWS);
-    qb_status status;
     if (s->weighted)
-        QB__TRY(LAUNCH(K_MEAN, qb__ceil_div((size_t)n->columns, 128), n->views, n->groups, 128, QB__MEMORY(s->root),
-                       QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->staging)));
-    QB__TRY(LAUNCH(K_SHARE, n->tiles, n->groups, 1, s->items, QB__MEMORY(s->rays), QB__MEMORY(s->shapes),
-                   QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride), QB__VALUE(n->columns),
-                   QB__MEMORY(s->corner), QB__VALUE(n->tiles), QB__VALUE(apart), QB__MEMORY(s->staging),
-                   QB__MEMORY(s->share)));
-out:
-    return status;
+        QB__OR_RETURN(LAUNCH(K_MEAN, qb__ceil_div((size_t)n->columns, 128), n->views, n->groups, 128,
+                             QB__MEMORY(s->root), QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->staging)));
+    return LAUNCH(K_SHARE, n->tiles, n->groups, 1, s->items, QB__MEMORY(s->rays), QB__MEMORY(s->shapes),
+                  QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride), QB__VALUE(n->columns),
+                  QB__MEMORY(s->corner), QB__VALUE(n->tiles), QB__VALUE(apart), QB__MEMORY(s->staging),
+                  QB__MEMORY(s->share));
 }
 
 qb_status qb__tiles_begin(qb__icd_on_device *s, const float *lines, int rule, const float *weights, float scale) {
     enum { GIVEN = 4 };
-    qb_status status;
     for (int i = 0; i < 3; i++) s->b[i] = (float)(s->neighbours[i] * (double)(weights ? scale : 1));
-    QB__TRY(clear(s));
-    QB__TRY(pick(s, 0, false, NULL));
-    QB__TRY(load(s, lines, NULL, weights ? 0 : rule, 1));
-    if (weights) QB__TRY(load(s, weights, NULL, GIVEN, scale));
-    QB__TRY(share(s));
+    QB__OR_RETURN(clear(s));
+    QB__OR_RETURN(pick(s, 0, false, NULL));
+    QB__OR_RETURN(load(s, lines, NULL, weights ? 0 : rule, 1));
+    if (weights) QB__OR_RETURN(load(s, weights, NULL, GIVEN, scale));
+    QB__OR_RETURN(share(s));
     for (size_t b = 0; b < s->schedule.batches; b++) {
-        QB__TRY(theta(s, b, CURVE, 0));
-        QB__TRY(collect(s, b, 0, s->curve));
+        QB__OR_RETURN(theta(s, b, CURVE, 0));
+        QB__OR_RETURN(collect(s, b, 0, s->curve));
     }
     for (size_t b = 0; b < s->schedule.batches; b++) {
-        QB__TRY(lift(s, b));
-        QB__TRY(apply(s, b));
+        QB__OR_RETURN(lift(s, b));
+        QB__OR_RETURN(apply(s, b));
     }
-    QB__TRY(qb__queue_finish(s->queue));
-    status = swap(s, QB_OK);
-out:
-    return status;
+    QB__OR_RETURN(qb__queue_finish(s->queue));
+    return swap(s, QB_OK);
 }
 
 /* ---- sweeps ---- */
@@ -221,48 +210,40 @@ static bool in_the_middle(const qb__icd_on_device *s, size_t batch) {
 
 qb_status qb__tiles_sweep(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_swept *turned) {
     const size_t stats = (size_t)s->n.groups * (size_t)s->n.tiles * sizeof *s->host_stats;
-    qb_status status;
-    QB__TRY(pick(s, number, s->joined, still));
+    QB__OR_RETURN(pick(s, number, s->joined, still));
     for (size_t b = 0; b < s->schedule.batches; b++) {
-        if (in_the_middle(s, b)) QB__TRY(swap(s, QB_OK));
-        QB__TRY(theta(s, b, THETA, skip));
-        QB__TRY(solve(s, b, skip));
-        QB__TRY(apply(s, b));
+        if (in_the_middle(s, b)) QB__OR_RETURN(swap(s, QB_OK));
+        QB__OR_RETURN(theta(s, b, THETA, skip));
+        QB__OR_RETURN(solve(s, b, skip));
+        QB__OR_RETURN(apply(s, b));
     }
-    QB__TRY(qb__memory_download(s->queue, s->stats, 0, s->host_stats, stats));
-    QB__TRY(qb__queue_finish(s->queue));
+    QB__OR_RETURN(qb__memory_download(s->queue, s->stats, 0, s->host_stats, stats));
+    QB__OR_RETURN(qb__queue_finish(s->queue));
     add_up(s, still, turned);
-    status = swap(s, QB_OK);
-out:
-    return status;
+    return swap(s, QB_OK);
 }
 
 /* Sums of `each` numbers per group. */
 static qb_status fetch_sums(qb__icd_on_device *s, size_t each, double factor, double *cost) {
     const size_t groups = (size_t)s->n.groups;
-    qb_status status;
-    QB__TRY(qb__memory_download(s->queue, s->sums, 0, s->host_sums, groups * each * sizeof(float)));
-    QB__TRY(qb__queue_finish(s->queue));
+    QB__OR_RETURN(qb__memory_download(s->queue, s->sums, 0, s->host_sums, groups * each * sizeof(float)));
+    QB__OR_RETURN(qb__queue_finish(s->queue));
     for (size_t g = 0; g < groups; g++)
         for (size_t i = 0; i < each; i++) cost[g] += factor * (double)s->host_sums[g * each + i];
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__tiles_cost(qb__icd_on_device *s, double *cost) {
     const qb__tiles_sizes *n = &s->n;
-    qb_status status;
     for (int32_t g = 0; g < n->groups; g++) cost[g] = 0;
-    QB__TRY(LAUNCH(K_MISFIT, n->views, n->groups, 1, s->items, QB__MEMORY(s->error), QB__MEMORY(s->root),
-                   QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->sums)));
-    QB__TRY(fetch_sums(s, (size_t)n->views, 0.5, cost));
-    QB__TRY(LAUNCH(K_ROUGH, n->tiles, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
-                   QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices), QB__MEMORY(s->corner),
-                   QB__VALUE(s->surrogate), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__VALUE(s->b[2]),
-                   QB__MEMORY(s->sums)));
-    QB__TRY(fetch_sums(s, (size_t)n->tiles, 1, cost));
-out:
-    return status;
+    QB__OR_RETURN(LAUNCH(K_MISFIT, n->views, n->groups, 1, s->items, QB__MEMORY(s->error), QB__MEMORY(s->root),
+                         QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->sums)));
+    QB__OR_RETURN(fetch_sums(s, (size_t)n->views, 0.5, cost));
+    QB__OR_RETURN(LAUNCH(K_ROUGH, n->tiles, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside),
+                         QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices),
+                         QB__MEMORY(s->corner), QB__VALUE(s->surrogate), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]),
+                         QB__VALUE(s->b[2]), QB__MEMORY(s->sums)));
+    return fetch_sums(s, (size_t)n->tiles, 1, cost);
 }
 
 /* Position of a slice. */
@@ -293,14 +274,12 @@ out:
 qb_status qb__tiles_image(qb__icd_on_device *s, size_t slice, float scale, float *out) {
     const qb__tiles_sizes *n = &s->n;
     int32_t group, lane;
-    qb_status status;
     find_slice(s, slice, &group, &lane);
-    QB__TRY(LAUNCH(K_IMAGE, qb__ceil_div((size_t)n->nx, 128), n->ny, 1, 128, QB__MEMORY(s->x), QB__VALUE(n->nx),
-                   QB__VALUE(n->ny), QB__VALUE(group), QB__VALUE(lane), QB__VALUE(scale), QB__MEMORY(s->staging)));
-    QB__TRY(qb__memory_download(s->queue, s->staging, 0, out, (size_t)n->nx * (size_t)n->ny * sizeof(float)));
-    QB__TRY(qb__queue_finish(s->queue));
-out:
-    return status;
+    QB__OR_RETURN(LAUNCH(K_IMAGE, qb__ceil_div((size_t)n->nx, 128), n->ny, 1, 128, QB__MEMORY(s->x), QB__VALUE(n->nx),
+                         QB__VALUE(n->ny), QB__VALUE(group), QB__VALUE(lane), QB__VALUE(scale),
+                         QB__MEMORY(s->staging)));
+    QB__OR_RETURN(qb__memory_download(s->queue, s->staging, 0, out, (size_t)n->nx * (size_t)n->ny * sizeof(float)));
+    return qb__queue_finish(s->queue);
 }
 
 qb_status qb__tiles_state(qb__icd_on_device *s, bool into, qb__icd_piece piece, void *self) {

@@ -59,19 +59,16 @@ out:
 
 static qb_status build(qb__joseph_flat *f, const qb__flat_shape *shape, int steps) {
     qb__macros macros = {.count = 0};
-    qb_status status;
     qb__macros_add(&macros, "EVEN", shape->even);
     qb__macros_add(&macros, "TAPS", shape->taps);
     qb__macros_add(&macros, "CAP", shape->cap);
     qb__macros_add(&macros, "STEPS", steps);
-    QB__TRY(qb__program_build(f->device, "project_joseph_flat.cl", macros.list, &f->program));
-    QB__TRY(qb__kernel_get(f->program, "project_joseph_flat_turn", &f->turn));
-    QB__TRY(qb__kernel_get(f->program, "project_joseph_flat_forward", &f->forward));
-    QB__TRY(qb__kernel_get(f->program, "project_joseph_flat_rows", &f->rows_kernel));
-    QB__TRY(qb__kernel_get(f->program, "project_joseph_flat_values", &f->values));
-    QB__TRY(qb__kernel_get(f->program, "project_joseph_flat_back", &f->back));
-out:
-    return status;
+    QB__OR_RETURN(qb__program_build(f->device, "project_joseph_flat.cl", macros.list, &f->program));
+    QB__OR_RETURN(qb__kernel_get(f->program, "project_joseph_flat_turn", &f->turn));
+    QB__OR_RETURN(qb__kernel_get(f->program, "project_joseph_flat_forward", &f->forward));
+    QB__OR_RETURN(qb__kernel_get(f->program, "project_joseph_flat_rows", &f->rows_kernel));
+    QB__OR_RETURN(qb__kernel_get(f->program, "project_joseph_flat_values", &f->values));
+    return qb__kernel_get(f->program, "project_joseph_flat_back", &f->back);
 }
 
 qb_status qb__joseph_flat_create(qb__device *device, const qb__joseph_problem *p, qb__joseph_most most, int steps,
@@ -136,13 +133,10 @@ qb_status qb__joseph_flat_forward(qb__joseph_flat *f, qb__queue *queue, const qb
                              QB__VALUES(first, views, columns, nx, ny, nz, from, slices, line), QB__MEMORY(f->sums)};
     const qb__arg ends[] = {QB__MEMORIES(f->sums, f->lengths, f->heights),
                             QB__VALUES(first, columns, rows, from, slices, more, last), QB__MEMORY(rays)};
-    qb_status status;
-    QB__TRY(turn(f, queue, slab));
-    QB__TRY(LAUNCH(f->forward, queue, lines, qb__ceil_div(f->columns * (z1 - z0), ACROSS),
-                   qb__ceil_div(view1 - view0, ITEMS / ACROSS), 1));
-    QB__TRY(LAUNCH(f->rows_kernel, queue, ends, qb__ceil_div(f->columns * f->rows, ITEMS), view1 - view0, 1));
-out:
-    return status;
+    QB__OR_RETURN(turn(f, queue, slab));
+    QB__OR_RETURN(LAUNCH(f->forward, queue, lines, qb__ceil_div(f->columns * (z1 - z0), ACROSS),
+                         qb__ceil_div(view1 - view0, ITEMS / ACROSS), 1));
+    return LAUNCH(f->rows_kernel, queue, ends, qb__ceil_div(f->columns * f->rows, ITEMS), view1 - view0, 1);
 }
 
 qb_status qb__joseph_flat_adjoint(qb__joseph_flat *f, qb__queue *queue, const qb__memory *rays, size_t view0,
@@ -158,10 +152,6 @@ qb_status qb__joseph_flat_adjoint(qb__joseph_flat *f, qb__queue *queue, const qb
     const qb__arg back[] = {QB__MEMORIES(f->sums, f->courses, f->points, f->runs),
                             QB__VALUES(run0, runs, first, columns, slices, nx, ny, tile_y, end, line, f->reach),
                             QB__MEMORY(slab), QB__VALUE(add)};
-    qb_status status;
-    QB__TRY(LAUNCH(f->values, queue, begin, qb__ceil_div(f->columns, ITEMS), z1 - z0, view1 - view0));
-    QB__TRY(
-        LAUNCH(f->back, queue, back, qb__ceil_div(f->n[0], TILE), qb__ceil_div(y1, f->tall) - y0 / f->tall, z1 - z0));
-out:
-    return status;
+    QB__OR_RETURN(LAUNCH(f->values, queue, begin, qb__ceil_div(f->columns, ITEMS), z1 - z0, view1 - view0));
+    return LAUNCH(f->back, queue, back, qb__ceil_div(f->n[0], TILE), qb__ceil_div(y1, f->tall) - y0 / f->tall, z1 - z0);
 }

@@ -92,16 +92,13 @@ out:
 
 static qb_status build_layout(qb__joseph_plan *plan) {
     qb__macros macros = {.count = 0};
-    qb_status status;
     qb__macros_add(&macros, "FRONT", qb__joseph_front(plan->flat != NULL));
-    QB__TRY(qb__program_build(plan->device, "project_joseph_layout.cl", macros.list, &plan->layout));
-    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_pack", &plan->pack));
-    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_unpack", &plan->unpack));
-    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_columns", &plan->columns_kernel));
-    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_images", &plan->images));
-    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_turn", &plan->turn));
-out:
-    return status;
+    QB__OR_RETURN(qb__program_build(plan->device, "project_joseph_layout.cl", macros.list, &plan->layout));
+    QB__OR_RETURN(qb__kernel_get(plan->layout, "project_joseph_pack", &plan->pack));
+    QB__OR_RETURN(qb__kernel_get(plan->layout, "project_joseph_unpack", &plan->unpack));
+    QB__OR_RETURN(qb__kernel_get(plan->layout, "project_joseph_columns", &plan->columns_kernel));
+    QB__OR_RETURN(qb__kernel_get(plan->layout, "project_joseph_images", &plan->images));
+    return qb__kernel_get(plan->layout, "project_joseph_turn", &plan->turn);
 }
 
 bool qb__joseph_is_wide(const qb__joseph_problem *p, size_t slices) {
@@ -111,15 +108,12 @@ bool qb__joseph_is_wide(const qb__joseph_problem *p, size_t slices) {
 static qb_status build_forward(qb__joseph_plan *plan) {
     static const char *const names[] = {"TEXTURED", "RAYS", "COLUMNS", "VIEWS", "CHUNK", "GROUPS"};
     qb__macros macros = {.count = 0};
-    qb_status status;
     qb__macros_add(&macros, "VERTICAL", plan->vertical);
     if (plan->wide) qb__macros_add(&macros, "WIDE", 1);
     for (int i = 0; i <= GROUPS; i++)
         qb__macros_add(&macros, names[i], i == RAYS && !plan->vertical ? 1 : plan->values[i]);
-    QB__TRY(qb__program_build(plan->device, "project_joseph_forward.cl", macros.list, &plan->forward));
-    QB__TRY(qb__kernel_get(plan->forward, "project_joseph_forward", &plan->forward_kernel));
-out:
-    return status;
+    QB__OR_RETURN(qb__program_build(plan->device, "project_joseph_forward.cl", macros.list, &plan->forward));
+    return qb__kernel_get(plan->forward, "project_joseph_forward", &plan->forward_kernel);
 }
 
 /* What is left above whole tiles takes as few steps as it needs. A single step is added to the tile below, since a
@@ -158,30 +152,27 @@ static qb_status build_back(qb__joseph_plan *plan, size_t steps, qb__program **p
 static qb_status build_adjoint(qb__joseph_plan *plan) {
     const bool gathers = plan->records.views != NULL;
     qb__macros scaling = {.count = 0};
-    qb_status status;
     qb__macros_add(&scaling, "VERTICAL", !gathers);
-    QB__TRY(qb__program_build(plan->device, "project_joseph_scale.cl", scaling.list, &plan->scale));
-    QB__TRY(qb__kernel_get(plan->scale, "project_joseph_scale", &plan->scale_kernel));
+    QB__OR_RETURN(qb__program_build(plan->device, "project_joseph_scale.cl", scaling.list, &plan->scale));
+    QB__OR_RETURN(qb__kernel_get(plan->scale, "project_joseph_scale", &plan->scale_kernel));
     if (gathers) {
-        QB__TRY(qb__program_build(plan->device, "project_joseph_gather.cl", NULL, &plan->back));
+        QB__OR_RETURN(qb__program_build(plan->device, "project_joseph_gather.cl", NULL, &plan->back));
         return qb__kernel_get(plan->back, "project_joseph_gather", &plan->back_kernel);
     }
-    if (plan->tiles.last > 0) QB__TRY(build_back(plan, (size_t)plan->values[STEPS], &plan->back, &plan->back_kernel));
-    if (plan->tiles.last_steps) QB__TRY(build_back(plan, plan->tiles.last_steps, &plan->back_last, &plan->last_kernel));
-out:
-    return status;
+    if (plan->tiles.last > 0)
+        QB__OR_RETURN(build_back(plan, (size_t)plan->values[STEPS], &plan->back, &plan->back_kernel));
+    if (plan->tiles.last_steps)
+        QB__OR_RETURN(build_back(plan, plan->tiles.last_steps, &plan->back_last, &plan->last_kernel));
+    return QB_OK;
 }
 
 static qb_status make_textures(qb__joseph_plan *plan, const qb__joseph_problem *p) {
-    qb_status status = QB_OK;
     if (plan->values[TEXTURED] != BY_TEXTURE) return QB_OK;
     for (int axis = 0; axis < 2; axis++) {
         const qb__texture_shape shape = shape_of(plan->n, plan->most.slices, axis);
-        QB__TRY(qb__texture_create(plan->device, &shape, &plan->texture[axis]));
+        QB__OR_RETURN(qb__texture_create(plan->device, &shape, &plan->texture[axis]));
     }
-    QB__TRY(qb__memory_create(plan->device, qb__joseph_slab_bytes(p, plan->most.slices), &plan->turned));
-out:
-    return status;
+    return qb__memory_create(plan->device, qb__joseph_slab_bytes(p, plan->most.slices), &plan->turned);
 }
 
 /* The copies of rays that some view needs, if the adjoint gathers. */
@@ -208,21 +199,18 @@ qb_status qb__joseph_plan_possible(const qb__joseph_problem *p, const int *value
 
 /* All programs except those that change layouts. */
 static qb_status fill(qb__joseph_plan *plan, const qb__joseph_problem *p, const int *values) {
-    qb_status status;
     plan->tiles = tiles_of(p->grid->n[2], values);
-    QB__TRY(records_of(p, values, &plan->records));
+    QB__OR_RETURN(records_of(p, values, &plan->records));
     plan->vertical = plan->records.fans != NULL;
     plan->wide = qb__joseph_is_wide(p, plan->most.slices);
     count_copies(plan);
-    QB__TRY(upload_records(plan));
-    QB__TRY(build_forward(plan));
-    QB__TRY(build_adjoint(plan));
-    QB__TRY(qb__memory_create(plan->device,
-                              (size_t)plan->copies * qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views)),
-                              &plan->scaled));
-    QB__TRY(make_textures(plan, p));
-out:
-    return status;
+    QB__OR_RETURN(upload_records(plan));
+    QB__OR_RETURN(build_forward(plan));
+    QB__OR_RETURN(build_adjoint(plan));
+    QB__OR_RETURN(qb__memory_create(
+        plan->device, (size_t)plan->copies * qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views)),
+        &plan->scaled));
+    return make_textures(plan, p);
 }
 
 qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p, qb__joseph_most most,
@@ -277,8 +265,7 @@ qb_status qb__joseph_plan_batch(qb__joseph_plan *plan, size_t members) {
     if (members > 1 && !qb__joseph_batches(plan->values))
         return qb__fail(QB_INTERNAL, "a batch of slices one by one, or by texture");
     if (members > plan->room) {
-        const qb_status status = qb__memory_create(plan->device, members * (size_t)plan->copies * block, &more);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__memory_create(plan->device, members * (size_t)plan->copies * block, &more));
         qb__memory_destroy(plan->scaled);
         plan->scaled = more;
         plan->room = members;

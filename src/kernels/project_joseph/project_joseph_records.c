@@ -155,8 +155,7 @@ static qb_status add_runs(making *m, const qb_grid *grid, const course *at, size
         if (m->count[axis] == m->room[axis]) {
             int32_t(*more)[4];
             const size_t room = 2 * m->room[axis] + 64;
-            qb_status status = qb__alloc(room, sizeof *more, &more);
-            if (status != QB_OK) return status;
+            QB__OR_RETURN(qb__alloc(room, sizeof *more, &more));
             if (m->count[axis]) memcpy(more, m->runs[axis], m->count[axis] * sizeof *more);
             qb__free(m->runs[axis]);
             m->runs[axis] = more, m->room[axis] = room;

@@ -69,12 +69,9 @@ static qb_status load_textures(qb__joseph_plan *plan, qb__queue *queue, const qb
     const int32_t across = (int32_t)plan->n[0] + 2 * EDGE, down = (int32_t)plan->n[1] + 2 * EDGE;
     const int32_t line = (int32_t)qb__joseph_line(plan->flat, plan->most.slices);
     const qb__arg args[] = {QB__MEMORY(slab), QB__VALUES(across, down, line), QB__MEMORY(plan->turned)};
-    qb_status status;
-    QB__TRY(LAUNCH(plan->turn, queue, ITEMS, args, (size_t)across, (size_t)down, 1));
-    QB__TRY(qb__texture_load(queue, plan->texture[0], plan->turned, 0));
-    QB__TRY(qb__texture_load(queue, plan->texture[1], slab, 0));
-out:
-    return status;
+    QB__OR_RETURN(LAUNCH(plan->turn, queue, ITEMS, args, (size_t)across, (size_t)down, 1));
+    QB__OR_RETURN(qb__texture_load(queue, plan->texture[0], plan->turned, 0));
+    return qb__texture_load(queue, plan->texture[1], slab, 0);
 }
 
 /* Destination of sums: offset of the first, and distances of views, columns and rows, in floats. */
@@ -96,8 +93,7 @@ static qb_status forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memo
     qb__arg args[24];
     int n = 0;
     if (textured) {
-        qb_status status = load_textures(plan, queue, slab);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(load_textures(plan, queue, slab));
         args[n++] = QB__TEXTURE(plan->texture[0]);
         args[n++] = QB__TEXTURE(plan->texture[1]);
     } else {
@@ -208,11 +204,9 @@ static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block,
     const size_t tall = qb__joseph_tile_slices(plan->values), last = plan->tiles.last;
     const size_t first = b->z0 / tall, end = qb__ceil_div(qb__smaller(b->z1, last), tall);
     const tower alike = {plan->back_kernel, first * tall, end - first}, top = {plan->last_kernel, last, 1};
-    qb_status status = QB_OK;
-    if (b->z0 < last) QB__TRY(add_tiles(plan, queue, block, axis, copy_floats, slab, b, &alike, more));
-    if (b->z1 > last) status = add_tiles(plan, queue, block, axis, copy_floats, slab, b, &top, more);
-out:
-    return status;
+    if (b->z0 < last) QB__OR_RETURN(add_tiles(plan, queue, block, axis, copy_floats, slab, b, &alike, more));
+    if (b->z1 > last) return add_tiles(plan, queue, block, axis, copy_floats, slab, b, &top, more);
+    return QB_OK;
 }
 
 static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, size_t count, uint64_t copy_floats,
@@ -242,22 +236,20 @@ static qb_status back(qb__joseph_plan *plan, qb__queue *queue, const qb__memory 
         return qb__joseph_flat_adjoint(plan->flat, queue, rays, view0, view1, slab, b->y0, b->y1, b->z0, b->z1, more);
     const uint64_t view_floats = plan->columns * qb__joseph_stride(plan->flat, plan->rows);
     const uint64_t copy_floats = qb__smaller(QB__JOSEPH_VIEWS, plan->views) * view_floats;
-    qb_status status = QB_OK;
     const size_t most = plan->records.block;
     if (view0 % most) return qb__fail(QB_INTERNAL, "a block of views from %zu", view0);
     for (size_t view = view0; view < view1; view += most, more = true) {
         const size_t count = qb__smaller(most, view1 - view), block = view / most;
-        QB__TRY(scale(plan, queue, rays, (view - view0) * view_floats, (view1 - view0) * view_floats, view, count,
-                      copy_floats));
+        QB__OR_RETURN(scale(plan, queue, rays, (view - view0) * view_floats, (view1 - view0) * view_floats, view, count,
+                            copy_floats));
         if (plan->records.views) {
-            QB__TRY(gather(plan, queue, view, count, copy_floats, slab, b, more));
+            QB__OR_RETURN(gather(plan, queue, view, count, copy_floats, slab, b, more));
             continue;
         }
-        QB__TRY(add_axis(plan, queue, block, 0, copy_floats, slab, b, more));
-        QB__TRY(add_axis(plan, queue, block, 1, copy_floats, slab, b, true));
+        QB__OR_RETURN(add_axis(plan, queue, block, 0, copy_floats, slab, b, more));
+        QB__OR_RETURN(add_axis(plan, queue, block, 1, copy_floats, slab, b, true));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,

@@ -4,11 +4,9 @@
 #include "kernels/project_joseph/project_joseph_parts.h"
 
 qb_status qb__joseph_watch(qb__joseph_plan *plan, qb__queue *queue, size_t images) {
-    qb_status status = QB_OK;
     if (images > plan->watched) {
         qb__memory *more;
-        status = qb__memory_create(plan->device, images * sizeof(int32_t), &more);
-        if (status != QB_OK) return status;
+        QB__OR_RETURN(qb__memory_create(plan->device, images * sizeof(int32_t), &more));
         qb__memory_destroy(plan->odd);
         plan->odd = more;
         plan->watched = images;

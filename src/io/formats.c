@@ -5,47 +5,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/publish/store.h"
+#include "io/publish/paths.h"
 #include "quickbeam/io.h"
 
-static bool begins_hdf5(const unsigned char head[8]) { return memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0; }
-
-static bool begins_tiff(const unsigned char head[8]) {
-    static const char *const starts[] = {"II*", "II+", "MM\0*", "MM\0+"};
-    for (int i = 0; i < 4; i++)
-        if (memcmp(head, starts[i], 4) == 0) return true;
-    return false;
-}
-
-static bool begins_npy(const unsigned char head[8]) { return memcmp(head, "\x93NUMPY", 6) == 0; }
-
-static bool begins_mha(const unsigned char head[8]) {
-    return memcmp(head, "ObjectTy", 8) == 0 || memcmp(head, "NDims = ", 8) == 0;
-}
-
-static bool begins_nrrd(const unsigned char head[8]) { return memcmp(head, "NRRD000", 7) == 0; }
-
-static bool begins_compound(const unsigned char head[8]) {
-    return memcmp(head, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8) == 0;
-}
-
-static bool begins_fits(const unsigned char head[8]) { return memcmp(head, "SIMPLE  ", 8) == 0; }
-
-static bool begins_png(const unsigned char head[8]) { return memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0; }
-
-static bool begins_jp2(const unsigned char head[8]) {
-    return memcmp(head, "\0\0\0\x0cjP  ", 8) == 0 || memcmp(head, "\xff\x4f\xff\x51", 4) == 0;
-}
-
-static bool begins_mat(const unsigned char head[8]) { return memcmp(head, "MATLAB 5", 8) == 0; }
+#define FORMAT(kind, endings, words, ...)                                                                              \
+    { .name = kind, .extensions = endings, .line = words, __VA_ARGS__ }
+#define START(text)                                                                                                    \
+    { text, sizeof text - 1 }
 
 static const qb__format formats[] = {
     {
@@ -62,7 +34,7 @@ static const qb__format formats[] = {
         .line = "HDF5 (.h5 .hdf5 .nxs): missing, install libhdf5-dev and build again",
         .package = "libhdf5-dev",
 #endif
-        .begins = begins_hdf5,
+        .starts = {START("\x89HDF\r\n\x1a\n")},
     },
     {
         .name = "TIFF",
@@ -77,101 +49,47 @@ static const qb__format formats[] = {
                 "build again",
         .package = "libtiff-dev",
 #endif
-        .begins = begins_tiff,
+        .starts = {START("II*\0"), START("II+\0"), START("MM\0*"), START("MM\0+")},
         .series = true,
         .writer = &qb__tiff_writer,
     },
-    {
-        .name = "MetaImage",
-        .extensions = " .mha .mhd ",
-        .line = "MetaImage (.mha .mhd): reads and writes data in the file or in one next to it, also compressed",
-        .begins = begins_mha,
-        .open = qb__mha_open,
-        .writer = &qb__mha_writer,
-        .provenance = qb__mha_provenance,
-    },
-    {
-        .name = "NPY",
-        .extensions = " .npy ",
-        .line = "NPY (.npy): reads versions 1 to 3, C and Fortran order; writes, with a .json next to it",
-        .begins = begins_npy,
-        .open = qb__npy_open,
-        .scan = qb__sidecar_scan,
-        .writer = &qb__npy_writer,
-        .provenance = qb__sidecar_provenance,
-    },
-    {
-        .name = "raw",
-        .extensions = " .raw .bin .dat .img ",
-        .line = "raw (.raw .bin .dat .img, folders, patterns): reads with --shape or our .json next to it; writes, "
-                "with a .json next to it",
-        .open = qb__raw_open,
-        .series = true,
-        .scan = qb__sidecar_scan,
-        .writer = &qb__raw_writer,
-        .provenance = qb__sidecar_provenance,
-    },
-    {
-        .name = "NRRD",
-        .extensions = " .nrrd .nhdr ",
-        .line = "NRRD (.nrrd .nhdr): reads raw and gzip data, in the file or in one next to it; writes .nrrd, also "
-                "gzip, with a "
-                ".json next to it",
-        .begins = begins_nrrd,
-        .open = qb__nrrd_open,
-        .scan = qb__sidecar_scan,
-        .writer = &qb__nrrd_writer,
-        .provenance = qb__sidecar_provenance,
-    },
-    {
-        .name = "Zarr",
-        .extensions = " .zarr ",
-        .line = "OME-Zarr (.zarr, .ome.zarr): reads and writes 0.5 and 0.4 at several resolutions, chunks by gzip, "
-                "zstd and blosc",
-        .open = qb__zarr_open,
-        .scan = qb__zarr_scan,
-        .store = true,
-        .writer = &qb__zarr_writer,
-        .provenance = qb__zarr_provenance,
-    },
-    {
-        .name = "MRC",
-        .extensions = " .mrc .mrcs .rec .ali .st ",
-        .line = "MRC (.mrc .mrcs .rec .ali .st): reads and writes modes 0, 1, 2, 6 and 12, with a .json next to them",
-        .open = qb__mrc_open,
-        .scan = qb__mrc_scan,
-        .writer = &qb__mrc_writer,
-        .provenance = qb__sidecar_provenance,
-    },
-    {
-        .name = "NIfTI",
-        .extensions = " .nii .nii.gz ",
-        .line = "NIfTI (.nii .nii.gz): reads versions 1 and 2; writes both, with a .json next to them",
-        .open = qb__nifti_open,
-        .scan = qb__sidecar_scan,
-        .writer = &qb__nifti_writer,
-        .provenance = qb__sidecar_provenance,
-    },
-    {
-        .name = "vol",
-        .extensions = " .vol .vgi .info .pcr ",
-        .line =
-            "VGStudio and PyHST (.vol with .vgi or .vol.info): reads and writes both, with a .json next to them; reads "
-            "phoenix (.vol with .pcr)",
-        .open = qb__vol_open,
-        .scan = qb__sidecar_scan,
-        .writer = &qb__vol_writer,
-        .provenance = qb__sidecar_provenance,
-    },
-    {
-        .name = "DEN",
-        .extensions = " .den ",
-        .line = "DEN (.den): reads and writes the legacy kind, with a .json next to it",
-        .open = qb__den_open,
-        .scan = qb__sidecar_scan,
-        .writer = &qb__den_writer,
-        .provenance = qb__sidecar_provenance,
-    },
+    FORMAT("MetaImage", " .mha .mhd ",
+           "MetaImage (.mha .mhd): reads and writes data in the file or in one next to it, also compressed",
+           .starts = {START("ObjectTy"), START("NDims = ")}, .open = qb__mha_open, .writer = &qb__mha_writer,
+           .provenance = qb__mha_provenance),
+    FORMAT("NPY", " .npy ", "NPY (.npy): reads versions 1 to 3, C and Fortran order; writes, with a .json next to it",
+           .starts = {START("\x93NUMPY")}, .open = qb__npy_open, .scan = qb__sidecar_scan, .writer = &qb__npy_writer,
+           .provenance = qb__sidecar_provenance),
+    FORMAT("raw", " .raw .bin .dat .img ",
+           "raw (.raw .bin .dat .img, folders, patterns): reads with --shape or our .json next to it; writes, with a "
+           ".json next to it",
+           .open = qb__raw_open, .series = true, .scan = qb__sidecar_scan, .writer = &qb__raw_writer,
+           .provenance = qb__sidecar_provenance),
+    FORMAT("NRRD", " .nrrd .nhdr ",
+           "NRRD (.nrrd .nhdr): reads raw and gzip data, in the file or in one next to it; writes .nrrd, also gzip, "
+           "with a .json next to it",
+           .starts = {START("NRRD000")}, .open = qb__nrrd_open, .scan = qb__sidecar_scan, .writer = &qb__nrrd_writer,
+           .provenance = qb__sidecar_provenance),
+    FORMAT("Zarr", " .zarr ",
+           "OME-Zarr (.zarr, .ome.zarr): reads and writes 0.5 and 0.4 at several resolutions, chunks by gzip, zstd and "
+           "blosc",
+           .open = qb__zarr_open, .scan = qb__zarr_scan, .store = true, .writer = &qb__zarr_writer,
+           .provenance = qb__zarr_provenance),
+    FORMAT("MRC", " .mrc .mrcs .rec .ali .st ",
+           "MRC (.mrc .mrcs .rec .ali .st): reads and writes modes 0, 1, 2, 6 and 12, with a .json next to them",
+           .open = qb__mrc_open, .scan = qb__mrc_scan, .writer = &qb__mrc_writer, .provenance = qb__sidecar_provenance),
+    FORMAT("NIfTI", " .nii .nii.gz ",
+           "NIfTI (.nii .nii.gz): reads versions 1 and 2; writes both, with a .json next to them",
+           .open = qb__nifti_open, .scan = qb__sidecar_scan, .writer = &qb__nifti_writer,
+           .provenance = qb__sidecar_provenance),
+    FORMAT("vol", " .vol .vgi .info .pcr ",
+           "VGStudio and PyHST (.vol with .vgi or .vol.info): reads and writes both, with a .json next to them; reads "
+           "phoenix (.vol with .pcr)",
+           .open = qb__vol_open, .scan = qb__sidecar_scan, .writer = &qb__vol_writer,
+           .provenance = qb__sidecar_provenance),
+    FORMAT("DEN", " .den ", "DEN (.den): reads and writes the legacy kind, with a .json next to it",
+           .open = qb__den_open, .scan = qb__sidecar_scan, .writer = &qb__den_writer,
+           .provenance = qb__sidecar_provenance),
     {
         .name = "FITS",
         .extensions = " .fits .fit .fts .fz ",
@@ -180,7 +98,7 @@ static const qb__format formats[] = {
 #else
         .line = "FITS (.fits .fit .fts): reads images; to read compressed ones, install libcfitsio-dev and build again",
 #endif
-        .begins = begins_fits,
+        .starts = {START("SIMPLE  ")},
         .open = qb__fits_open,
     },
     {
@@ -193,7 +111,7 @@ static const qb__format formats[] = {
         .line = "PNG (.png): missing, install libpng-dev and build again",
         .package = "libpng-dev",
 #endif
-        .begins = begins_png,
+        .starts = {START("\x89PNG\r\n\x1a\n")},
         .series = true,
     },
     {
@@ -207,139 +125,58 @@ static const qb__format formats[] = {
         .line = "JPEG 2000 (.jp2 .j2k): missing, install libopenjp2-7-dev and build again",
         .package = "libopenjp2-7-dev",
 #endif
-        .begins = begins_jp2,
+        .starts = {START("\0\0\0\x0cjP  "), START("\xff\x4f\xff\x51")},
         .series = true,
     },
-    {
-        .name = "MATLAB",
-        .extensions = " .mat ",
-        .line = "MATLAB (.mat): reads arrays of versions 5 to 7; those of 7.3 are HDF5",
-        .begins = begins_mat,
-        .open = qb__mat_open,
-        .scan = qb__mat_scan,
-    },
-    {
-        .name = "EDF",
-        .extensions = " .edf .edf.gz ",
-        .line = "EDF of ESRF (.edf .edf.gz, folders, patterns): reads images, one or several a file",
-        .open = qb__edf_open,
-        .series = true,
-    },
-    {
-        .name = "sv-mbirct",
-        .extensions = " .sinoparams .imgparams .2dsinodata .2dweightdata .2dprojection .2dimgdata ",
-        .line =
-            "sv-mbirct (.sinoparams .imgparams, slices next to them): reads scans of parallel beams and fans, weights "
-            "and images; writes images, as BASE_slice%04d.2Dimgdata, and scans of parallel beams, as BASE.sinoparams",
-        .open = qb__mbirct_open,
-        .scan = qb__mbirct_scan,
-        .writer = &qb__mbirct_writer,
-        .provenance = qb__sidecar_provenance,
-    },
-    {
-        .name = "Nikon",
-        .extensions = " .xtekct ",
-        .line = "Nikon (.xtekct, TIFF next to it): reads cone-beam scans with their geometry",
-        .open = qb__vendor_open,
-        .scan = qb__nikon_scan,
-    },
-    {
-        .name = "SkyScan",
-        .extensions = " .log ",
-        .line = "SkyScan (.log of Bruker, TIFF next to it): reads cone-beam scans with their geometry",
-        .open = qb__vendor_open,
-        .scan = qb__skyscan_scan,
-    },
-    {
-        .name = "phoenix",
-        .extensions = " .pca ",
-        .line = "phoenix (.pca of GE, TIFF next to it): reads cone-beam scans with their geometry",
-        .open = qb__vendor_open,
-        .scan = qb__phoenix_scan,
-    },
-    {
-        .name = "NSI",
-        .extensions = " .nsipro ",
-        .line = "NSI (.nsipro of North Star Imaging, TIFF in Radiographs... next to it): reads cone-beam scans with "
-                "their geometry",
-        .open = qb__vendor_open,
-        .scan = qb__nsi_scan,
-    },
-    {
-        .name = "Diondo",
-        .extensions = " .xml ",
-        .line = "Diondo (.xml, raw in Projection next to it): reads cone-beam scans with their geometry",
-        .open = qb__vendor_open,
-        .scan = qb__cabinet_scan,
-    },
-    {
-        .name = "YXLON",
-        .extensions = " .txt ",
-        .line = "YXLON (ScanParameter.xml or .txt, TIFF or raw in Projections next to it): reads cone-beam scans with "
-                "their geometry",
-        .open = qb__vendor_open,
-        .scan = qb__cabinet_scan,
-    },
-    {
-        .name = "Zeiss",
-        .extensions = " .txrm .txm .xrm ",
-        .line = "Zeiss (.txrm .xrm .txm, folders of .xrm): reads scans with flats, shifts and geometry, and volumes",
-        .begins = begins_compound,
-        .open = qb__zeiss_open,
-        .scan = qb__zeiss_scan,
-        .series = true,
-    },
-    {
-        .name = "Varian",
-        .extensions = " .xim .hnd .hnc ",
-        .line = "Varian (.xim .hnd .hnc, folders, patterns): reads views with Scan.xml or ProjectionInfo.xml near them",
-        .open = qb__varian_open,
-        .scan = qb__varian_scan,
-        .series = true,
-    },
-    {
-        .name = "Elekta",
-        .extensions = " .his ",
-        .line = "Elekta (.his, folders, patterns): reads views with NAME_Frames.xml next to them",
-        .open = qb__elekta_open,
-        .scan = qb__elekta_scan,
-        .series = true,
-    },
-    {
-        .name = "DICOM",
-        .extensions = " .dcm .ima ",
-        .line =
-            "DICOM (.dcm, folders, patterns): reads slices, and projections of clinical scanners (DICOM-CT-PD) with "
-            "their geometry; writes CT slices",
-        .open = qb__dicom_open_any,
-        .scan = qb__dicom_scan,
-        .geometry = qb__ct_pd_geometry,
-        .series = true,
-        .writer = &qb__dicom_writer,
-        .provenance = qb__dicom_provenance,
-    },
-    {
-        .name = "simulated",
-        .extensions = " .sim ",
-        .line = "simulated (.sim): a scan of qb simulate that is computed when it is read, view by view",
-        .open = qb__simulated_open,
-        .scan = qb__simulated_scan,
-        .writer = &qb__simulated_writer,
-    },
-    {
-        .name = "nothing",
-        .extensions = "",
-        .line = "/dev/null: computes, and writes nothing",
-        .writer = &qb__nothing_writer,
-    },
-    {
-        /* No file name leads to this format: qb_scan_from_tensor and qb_output_options use it directly. */
-        .name = "array",
-        .extensions = "",
-        .line = "arrays in memory (qb_tensor of the C API): reads any type and strides; writes "
-                "float32, float16, uint16 and uint8",
-        .writer = &qb__tensor_writer,
-    },
+    FORMAT("MATLAB", " .mat ", "MATLAB (.mat): reads arrays of versions 5 to 7; those of 7.3 are HDF5",
+           .starts = {START("MATLAB 5")}, .open = qb__mat_open, .scan = qb__mat_scan),
+    FORMAT("EDF", " .edf .edf.gz ",
+           "EDF of ESRF (.edf .edf.gz, folders, patterns): reads images, one or several a file", .open = qb__edf_open,
+           .series = true),
+    FORMAT("sv-mbirct", " .sinoparams .imgparams .2dsinodata .2dweightdata .2dprojection .2dimgdata ",
+           "sv-mbirct (.sinoparams .imgparams, slices next to them): reads scans of parallel beams and fans, weights "
+           "and images; writes images, as BASE_slice%04d.2Dimgdata, and scans of parallel beams, as BASE.sinoparams",
+           .open = qb__mbirct_open, .scan = qb__mbirct_scan, .writer = &qb__mbirct_writer,
+           .provenance = qb__sidecar_provenance),
+    FORMAT("Nikon", " .xtekct ", "Nikon (.xtekct, TIFF next to it): reads cone-beam scans with their geometry",
+           .open = qb__vendor_open, .scan = qb__nikon_scan),
+    FORMAT("SkyScan", " .log ", "SkyScan (.log of Bruker, TIFF next to it): reads cone-beam scans with their geometry",
+           .open = qb__vendor_open, .scan = qb__skyscan_scan),
+    FORMAT("phoenix", " .pca ", "phoenix (.pca of GE, TIFF next to it): reads cone-beam scans with their geometry",
+           .open = qb__vendor_open, .scan = qb__phoenix_scan),
+    FORMAT("NSI", " .nsipro ",
+           "NSI (.nsipro of North Star Imaging, TIFF in Radiographs... next to it): reads cone-beam scans with their "
+           "geometry",
+           .open = qb__vendor_open, .scan = qb__nsi_scan),
+    FORMAT("Diondo", " .xml ", "Diondo (.xml, raw in Projection next to it): reads cone-beam scans with their geometry",
+           .open = qb__vendor_open, .scan = qb__cabinet_scan),
+    FORMAT("YXLON", " .txt ",
+           "YXLON (ScanParameter.xml or .txt, TIFF or raw in Projections next to it): reads cone-beam scans with their "
+           "geometry",
+           .open = qb__vendor_open, .scan = qb__cabinet_scan),
+    FORMAT("Zeiss", " .txrm .txm .xrm ",
+           "Zeiss (.txrm .xrm .txm, folders of .xrm): reads scans with flats, shifts and geometry, and volumes",
+           .starts = {START("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")}, .open = qb__zeiss_open, .scan = qb__zeiss_scan,
+           .series = true),
+    FORMAT("Varian", " .xim .hnd .hnc ",
+           "Varian (.xim .hnd .hnc, folders, patterns): reads views with Scan.xml or ProjectionInfo.xml near them",
+           .open = qb__varian_open, .scan = qb__varian_scan, .series = true),
+    FORMAT("Elekta", " .his ", "Elekta (.his, folders, patterns): reads views with NAME_Frames.xml next to them",
+           .open = qb__elekta_open, .scan = qb__elekta_scan, .series = true),
+    FORMAT("DICOM", " .dcm .ima ",
+           "DICOM (.dcm, folders, patterns): reads slices, and projections of clinical scanners (DICOM-CT-PD) with "
+           "their geometry; writes CT slices",
+           .open = qb__dicom_open_any, .scan = qb__dicom_scan, .geometry = qb__ct_pd_geometry, .series = true,
+           .writer = &qb__dicom_writer, .provenance = qb__dicom_provenance),
+    FORMAT("simulated", " .sim ",
+           "simulated (.sim): a scan of qb simulate that is computed when it is read, view by view",
+           .open = qb__simulated_open, .scan = qb__simulated_scan, .writer = &qb__simulated_writer),
+    FORMAT("nothing", "", "/dev/null: computes, and writes nothing", .writer = &qb__nothing_writer),
+    /* No file name leads to this format: qb_scan_from_tensor and qb_output_options use it directly. */
+    FORMAT("array", "",
+           "arrays in memory (qb_tensor of the C API): reads any type and strides; writes float32, float16, uint16 and "
+           "uint8",
+           .writer = &qb__tensor_writer),
 };
 static const size_t format_count = sizeof formats / sizeof formats[0];
 
@@ -392,6 +229,12 @@ static const qb__format *named(const char *name) {
     return NULL;
 }
 
+static bool begins(const qb__format *format, const unsigned char head[8]) {
+    for (int i = 0; i < QB__STARTS_MOST && format->starts[i].length; i++)
+        if (memcmp(head, format->starts[i].bytes, format->starts[i].length) == 0) return true;
+    return false;
+}
+
 /* The format by the first bytes. An HDF5 file may begin with a block of the user, as MATLAB's files (v7.3) do: of 512
  * bytes or a power of two times that. */
 static const qb__format *by_content(const char *path, int *fault) {
@@ -408,8 +251,7 @@ static const qb__format *by_content(const char *path, int *fault) {
         if (got < 0) *fault = errno;
         if (got != (ssize_t)sizeof head) break;
         for (size_t i = 0; i < format_count && !found; i++)
-            if (formats[i].begins && formats[i].begins(head) && (at == 0 || formats[i].begins == begins_hdf5))
-                found = &formats[i];
+            if (begins(&formats[i], head) && (at == 0 || &formats[i] == named("HDF5"))) found = &formats[i];
     }
     close(fd);
     return found;
@@ -461,9 +303,9 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
         *format = by_name(path);
         const bool raw = *format == named("raw");
         int fault = 0;
-        const qb__format *other = !*format || raw || (*format)->begins ? by_content(path, &fault) : NULL;
+        const qb__format *other = !*format || raw || (*format)->starts[0].length ? by_content(path, &fault) : NULL;
         if (fault) return qb__fail_errno(fault, "opening", path);
-        const bool sure = other && (other->begins == begins_hdf5 || other->begins == begins_npy);
+        const bool sure = other && (other == named("HDF5") || other == named("NPY"));
         if (other && (!raw || sure)) *format = other; /* raw data may begin like text, or like a TIFF's four bytes */
     }
     const char *known = *format ? NULL : stranger(path);

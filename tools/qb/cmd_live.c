@@ -9,7 +9,7 @@
 #endif
 
 #include "view/live.h"
-#include "view/live_stream.h"
+#include "view/live_source.h"
 #include "view/query.h"
 #include "view/serve.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report_scan.h"
+#include "report_html.h"
 
 static char *read_text(const char *path) {
     FILE *file = fopen(path, "re");

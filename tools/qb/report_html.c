@@ -9,8 +9,6 @@
 #include <time.h>
 
 #include "report_html.h"
-#include "report_image.h"
-#include "report_scan.h"
 
 extern const unsigned char report_page[]; /* the text of report/page.html */
 

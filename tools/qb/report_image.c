@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report_image.h"
+#include "report_html.h"
 
 enum { SIDE = 768 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of the report about the scan: flats and mask, pictures after each step of the preparation, the axis, and the
  * sum of each view. */
-#include "report_scan.h"
+#include "report_html.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include "center/center_curve.h"
 #include "prep/pictures.h"
-#include "report_image.h"
 
 enum { SIDE = 512 };
 

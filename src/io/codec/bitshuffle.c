@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* LZ4 blocks in the form of HDF5's filters 32004 (LZ4) and 32008 (bitshuffle), and bit shuffling: bit b of all numbers
  * of a block, then bit b + 1 of all. (K. Masui et al., Astronomy and Computing 12, 2015) */
-#include "io/codec/bitshuffle.h"
+#include "io/codec/codec.h"
 
 #ifdef QB_HAVE_LZ4
 #include <lz4.h>

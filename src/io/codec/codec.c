@@ -18,7 +18,6 @@
 #endif
 
 #include "base/status.h"
-#include "io/codec/bitshuffle.h"
 #include "io/codec/codec_keeps.h"
 
 /* Returns the number of output bytes; 0: failure. */

@@ -82,7 +82,7 @@ bool qb__h5_flag(hid_t file, const char *name, const char *path, qb__notes *note
  * by HDF5. Its read() takes the lock itself. */
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source);
 /* A virtual dataset with `whole`'s type and shape, from its creation list, in `file`, after qb__h5_check_mapped.
- * QB_BAD_INPUT if a part (hdf5_parts.h) belongs to another volume. `open_source` (qb__h5_source) opens a part; *source
+ * QB_BAD_INPUT if a part (hdf5_own.h) belongs to another volume. `open_source` (qb__h5_source) opens a part; *source
  * is NULL if the parts are not of that form, and HDF5 must read them. */
 enum { QB__H5_ID = 40 }; /* bytes of a volume's identity, which is stored in each of its parts */
 typedef qb_status qb__h5_open_source(hid_t file, const char *name, const char *path, qb__source **source);

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/hdf5/hdf5.h"
-#include "io/hdf5/hdf5_packed.h"
+#include "io/hdf5/hdf5_own.h"
 #include "io/hdf5/hdf5_places.h"
 #include "io/publish/paths.h"
 

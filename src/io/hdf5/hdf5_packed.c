@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #ifdef QB_HAVE_HDF5
-#include "io/hdf5/hdf5_packed.h"
+#include "io/hdf5/hdf5_own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #ifdef QB_HAVE_HDF5
-#include "io/hdf5/hdf5_parts.h"
+#include "io/hdf5/hdf5_own.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE 1 /* fallocate */
 /* Attributes, datasets and allocation in an HDF5 file that is being written. */
 #ifdef QB_HAVE_HDF5
-#include "io/hdf5/hdf5_parts.h"
+#include "io/hdf5/hdf5_own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Virtual datasets, whose images are in datasets of other files. Those of our own form (hdf5_parts.h) are read by pread
+/* Virtual datasets, whose images are in datasets of other files. Those of our own form (hdf5_own.h) are read by pread
  * from the parts, with several threads; others by HDF5. */
 #ifdef QB_HAVE_HDF5
 #include <stdio.h>

@@ -12,8 +12,6 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/formats.h"
-#include "io/plain/list_order.h"
-#include "io/plain/settings_near.h"
 
 int qb__natural_compare(const char *a, const char *b) {
     while (*a && *b) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of images in many files. Their names hold one number or several: an index, an angle, a date. The number
  * that counts the files, without repetition, decides; if two do and disagree, the user must choose. */
-#include "io/plain/list_order.h"
+#include "io/formats.h"
 
 #include <ctype.h>
 #include <stdio.h>

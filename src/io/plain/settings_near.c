@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/plain/settings_near.h"
+#include "io/formats.h"
 
 #include <dirent.h>
 #include <stdio.h>

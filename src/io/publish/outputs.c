@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "io/formats.h"
-#include "io/publish/store.h"
+#include "io/publish/paths.h"
 #include "io/tiff/tiff_write.h"
 
 /* The names of one output: a series, or a file with its additional files. */

@@ -52,3 +52,9 @@ qb_status qb__target_check(const char *path);
 qb_status qb__member_check(const char *path);
 /* QB_NO_SPACE, with both numbers, if `folder` has less room than `bytes`. */
 qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes);
+
+/* True if a folder has the header of a Zarr array or group. */
+bool qb__is_zarr(const char *folder);
+/* QB_BAD_ARGUMENT if `path` is something that a Zarr folder must not replace: a file, or a folder with other
+ * contents. */
+qb_status qb__store_check(const char *path);

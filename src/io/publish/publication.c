@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/publish/staging_list.h"
+#include "io/publish/staging.h"
 #include "io/publish/swap.h"
 #include "io/publish/paths.h"
 #include "quickbeam/io.h"
@@ -256,7 +256,7 @@ static qb_status add_sidecars(qb__publication *p) {
     return QB_OK;
 }
 
-/* A thread that ends the process meanwhile waits until all have their names (staging_list.h). */
+/* A thread that ends the process meanwhile waits until all have their names (staging_list.c). */
 static qb_status publish(qb__publication *p) {
     const qb__staging *first = &p->member[0].staging;
     struct stat about;

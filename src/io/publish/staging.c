@@ -13,7 +13,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/publish/staging_list.h"
 #include "io/publish/paths.h"
 #include "quickbeam/env.h"
 

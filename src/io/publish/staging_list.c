@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/publish/staging_list.h"
+#include "io/publish/staging.h"
 
 #include <pthread.h>
 #include <stddef.h>

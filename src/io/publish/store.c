@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/publish/store.h"
+#include "io/publish/paths.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/publish/paths.h"
 
 static const char *const headers[] = {"zarr.json", ".zarray", ".zgroup"};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Darks that were taken at several times of a scan. The dark of an image is interpolated linearly between the means of
  * the dark series before and after it, or is the mean of the nearer series. */
-#include "io/scan/dark_series.h"
+#include "io/scan/flat_series.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "io/scan/field_times.h"
 #include "quickbeam/io.h"
 
 /* A stack of images. From each image it subtracts the difference between the dark of that image and the mean dark. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/scan/field_mean.h"
+#include "io/scan/flat_series.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Time is counted in frames if a file keeps all of them in order (NXtomo), else in views. */
-#include "io/scan/field_times.h"
+#include "io/scan/flat_series.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/scan/fields_judge.h"
+#include "io/scan/flat_series.h"
 
 #include <math.h>
 

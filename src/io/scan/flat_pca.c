@@ -3,7 +3,7 @@
  * of flats, scaled to one brightness, about their mean. Flats are divided by the mean flat, so that pixels have equal
  * weights. With more pixels than flats, photon noise gives all components about the same variance, which is their
  * median: a component with twice that variance is a change of the beam. */
-#include "io/scan/flat_pca.h"
+#include "io/scan/flat_series.h"
 
 #include <math.h>
 #include <string.h>

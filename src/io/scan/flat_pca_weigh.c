@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
-#include "io/scan/flat_pca.h"
+#include "io/scan/flat_series.h"
 #include "quickbeam/io.h"
 
 enum {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Flats that were taken at several times of a scan. Frames with no view taken between them form a series. The flat of a
  * view is interpolated linearly, pixel by pixel, between the means of the series before and after it, or is the mean of
- * the nearer series (field_times.h). */
+ * the nearer series (field_times.c). */
 #include "io/scan/flat_series.h"
-
-#include "io/scan/field_times.h"
-#include "io/scan/flat_pca.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Waiting for a scan that is being written. Changes in the folder are reported by inotify, which does not work on every
  * file system, so it is also checked once a second. The scan is opened again each time: what counts is what a reader
  * would find. */
-#include "io/scan/follow.h"
+#include "io/scan/open_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,6 @@
 #include "base/status.h"
 #include "io/plain/source.h"
 #include "io/publish/paths.h"
-#include "io/scan/open_parts.h"
 
 enum { DETAIL = 300, EVENTS = 4096, NAME = 4096 };
 /* Seconds: largest and smallest time between checks, limited to a share of the time; time without a change after which

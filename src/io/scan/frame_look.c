@@ -10,7 +10,6 @@
 #include "base/share.h"
 #include "base/select.h"
 #include "base/status.h"
-#include "io/scan/frame_steps.h"
 #include "quickbeam/io.h"
 
 enum {

@@ -4,9 +4,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "io/scan/frame_steps.h"
+#include "io/plain/source.h"
 #include "quickbeam/array.h"
 #include "quickbeam/env.h"
+
+/* Logarithm of the factor from one frame to the next: the median over all pixels, its error by noise, and the spread of
+ * most pixels. NaN: unknown. */
+typedef struct qb__frame_step {
+    float size, error, spread;
+} qb__frame_step;
 
 /* Statistics of some hundred samples of a frame: a view, a flat or a dark. */
 typedef struct qb__frame {
@@ -40,3 +46,26 @@ typedef struct qb__frame_series {
 qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb__frame *frames);
 /* Only frame `at`, from up to 16 rows; `least` and `most` are those of all numbers of these rows. */
 qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__frame *frame);
+
+/* From samples at the same pixels. Only numbers farther from `zero` than `part` of the largest are compared.
+ * scratch[count]. */
+void qb__frame_step_of(const float *before, const float *after, size_t count, float zero, float part, float *scratch,
+                       qb__frame_step *step);
+
+/* Unsigned counts that a program stored as signed ones: the upper half of their range is read as negative numbers. */
+typedef enum qb__wrapped { QB__WRAPPED_NONE, QB__WRAPPED_SOME, QB__WRAPPED_MANY } qb__wrapped;
+
+/* Judge the counts of a series by its frames; *least: the smallest value. */
+qb__wrapped qb__counts_wrapped(const qb__frame *frames, size_t count, qb_dtype dtype, float *least);
+/* True if counts of that type can have this fault, and if this value is too negative for noise. */
+bool qb__counts_may_wrap(qb_dtype dtype);
+bool qb__count_wrapped(qb_dtype dtype, float count);
+/* Read signed integers of the source as unsigned ones of the same size; false if it has none. */
+bool qb__source_read_unsigned(qb__source *source);
+/* True if darks of that level show that a program subtracted half of the range from all counts: then nothing needs to
+ * be corrected, because only differences from the darks count. */
+bool qb__counts_shifted(qb_dtype dtype, double dark);
+/* That half: 32768 for int16. */
+double qb__signed_offset(qb_dtype dtype);
+/* "uint16" for int16. */
+const char *qb__unsigned_name(qb_dtype dtype);

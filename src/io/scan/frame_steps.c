@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/scan/frame_steps.h"
+#include "io/scan/frame_look.h"
 
 #include <math.h>
 

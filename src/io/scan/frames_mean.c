@@ -8,7 +8,7 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "io/scan/flat_series.h"
-#include "io/scan/signed_counts.h"
+#include "io/scan/frame_look.h"
 #include "quickbeam/io.h"
 
 typedef struct adding {

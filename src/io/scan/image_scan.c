@@ -7,9 +7,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "io/scan/motion.h"
 #include "io/scan/scan.h"
-#include "io/scan/signed_counts.h"
+#include "io/scan/frame_look.h"
 
 static bool binned(const qb__image *image) { return image->bin_u * image->bin_v > 1; }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/scan/motion.h"
+#include "io/scan/scan.h"
 
 #include <math.h>
 #include <string.h>

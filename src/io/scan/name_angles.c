@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/scan/name_angles.h"
+#include "io/scan/scan.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -10,7 +10,6 @@
 #include "geometry/circle.h"
 #include "io/formats.h"
 #include "io/geometry/geometry_file.h"
-#include "io/scan/transposed.h"
 
 static qb_status open_stored(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     const qb__format *format;

@@ -18,12 +18,9 @@
 #include "geometry/units.h"
 #include "io/scan/axes_look.h"
 #include "io/formats.h"
-#include "io/plain/settings_near.h"
 #include "io/scan/drift.h"
-#include "io/scan/follow.h"
-#include "io/scan/name_angles.h"
 #include "io/scan/open_parts.h"
-#include "io/scan/signed_counts.h"
+#include "io/scan/frame_look.h"
 
 /* --unsigned: reads signed integers as unsigned, in the views and in flats and darks of the same file. */
 static qb_status read_unsigned(qb_scan *scan) {

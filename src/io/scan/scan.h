@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stddef.h>
+
 #include "base/inputs.h"
 #include "base/json.h"
 #include "io/digest.h"
@@ -8,6 +10,7 @@
 #include "io/scan/frame_look.h"
 #include "io/scan/image.h"
 #include "io/scan/places.h"
+#include "quickbeam/scan.h"
 
 /* One fault of some frames, for programs that read the report. */
 typedef struct qb__finding {
@@ -251,3 +254,21 @@ qb_status qb__angles_read(const char *text, size_t views, double *radians, qb__a
 /* Whether --angles FROM:TO[:N] has no unit and many views span little more than 2 pi: then it is doubtful whether the
  * numbers are degrees or radians. */
 bool qb__angles_doubtful(const char *text, size_t views);
+
+/* Angles in the file names of a series with one image per file: `pattern` is a name in which {} stands for the number
+ * and * for any text. Into angles[views], unconverted. QB_BAD_ARGUMENT for a pattern without {}, QB_BAD_INPUT with the
+ * name that does not match. */
+qb_status qb__angles_of_names(const char *path, const char *pattern, size_t views, double *angles);
+
+/* --shifts motors:U[,V[,TURN]]: reads the shifts from the sample positions of the scan. U and V name the sample axes
+ * (x, y, z or none) that move the image along columns and rows; TURN names the axis about which it turns in the image.
+ * A minus sign before an axis means: a larger position moves the image to smaller columns or rows, or turns it from
+ * rows towards columns. Shifts are relative to the first stored view, in pixels of the whole detector and degrees.
+ * qb__motors_named: whether the option begins with motors:. */
+bool qb__motors_named(const char *shifts);
+/* Fills stored[scan->stored][3]: columns, rows and degrees of each stored view. QB_BAD_ARGUMENT for a wrong option,
+ * QB_BAD_INPUT if the scan does not state the positions. */
+qb_status qb__motors_shifts(const qb_scan *scan, const char *shifts, double (*stored)[3]);
+/* Notes a problem for each axis along which the sample moved and which the option does not name. `shifts`: text of
+ * --shifts, or NULL. */
+void qb__motion_note(qb_scan *scan, const char *shifts);

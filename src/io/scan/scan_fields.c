@@ -10,14 +10,11 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "io/scan/field_mean.h"
-#include "io/scan/fields_judge.h"
 #include "io/scan/flat_series.h"
 #include "io/formats.h"
-#include "io/scan/dark_series.h"
 #include "io/scan/frame_list.h"
 #include "io/scan/scan.h"
-#include "io/scan/signed_counts.h"
+#include "io/scan/frame_look.h"
 #include "quickbeam/io.h"
 
 bool qb__darks_none(const char *darks) { return darks && strcmp(darks, "none") == 0; }

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/scan.h"
-#include "io/scan/signed_counts.h"
+#include "io/scan/frame_look.h"
 
 void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind, const char *format, ...) {
     char text[600];

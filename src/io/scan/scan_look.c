@@ -16,7 +16,6 @@
 #include "cpu/rows/lines.h"
 #include "io/scan/frame_list.h"
 #include "io/scan/frame_look.h"
-#include "io/scan/signed_counts.h"
 
 enum {
     LINES = 4,

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan/transposed.h"
+#include "io/scan/open_parts.h"
 
 typedef struct transposed {
     qb__source base;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/tiff/tiff_ifd.h"
+#include "io/tiff/tiff_write.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/vendor/cabinet_xml.h"
+#include "io/vendor/vendor.h"
 
 qb_status qb__cabinet_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     char *text = NULL;

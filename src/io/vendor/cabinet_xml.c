@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The common part of scanners' XML files: numbers, and images in a folder next to the file. */
-#include "io/vendor/cabinet_xml.h"
+#include "io/vendor/vendor.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "io/publish/paths.h"
-#include "io/vendor/tags.h"
+#include "io/vendor/ini.h"
 
 static qb_status take_number(const char *path, const char *text, const qb__tag_entry *e, double *out) {
     char words[64];

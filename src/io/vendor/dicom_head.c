@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes what comes before the numbers of a slice: CT Image Storage (DICOM PS3.3 A.3), little-endian with types. */
-#include "io/vendor/dicom_head.h"
+#include "io/vendor/dicom.h"
 
 #include <stdio.h>
 #include <string.h>

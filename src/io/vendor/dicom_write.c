@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/tiff/tiff_write.h"
-#include "io/vendor/dicom_head.h"
+#include "io/vendor/dicom.h"
 
 typedef struct dicom_writer {
     qb__series files;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/vendor/differences.h"
+#include "io/vendor/frame_files.h"
 
 #include <string.h>
 

@@ -12,9 +12,8 @@
 #include "base/array.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "io/vendor/cabinet_xml.h"
-#include "io/vendor/tags.h"
-#include "io/vendor/ways.h"
+#include "io/vendor/vendor.h"
+#include "io/vendor/ini.h"
 
 typedef struct diondo {
     double sod, sdd, pixel_u, pixel_v, columns, rows, views, turn, axis;

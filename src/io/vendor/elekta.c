@@ -19,7 +19,6 @@
 #include "io/text.h"
 #include "io/vendor/frame_files.h"
 #include "io/vendor/ini.h"
-#include "io/vendor/tags.h"
 
 enum { HEADER = 68, UINT16 = 4, NAME = 4096 };
 

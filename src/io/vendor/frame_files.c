@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
-#include "io/vendor/differences.h"
 
 typedef struct place {
     size_t file;

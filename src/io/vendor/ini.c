@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "io/vendor/tags.h"
 
 enum { TEXT_MOST = 64 << 20, VALUE = 256 };
 

@@ -17,8 +17,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/publish/paths.h"
-#include "io/vendor/nikon_angles.h"
-#include "io/vendor/ways.h"
+#include "io/vendor/vendor.h"
 
 typedef struct nikon {
     double sod, sdd, pixel_u, pixel_v, columns, rows, views, first, step, white;

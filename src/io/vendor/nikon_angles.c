@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "io/vendor/nikon_angles.h"
+#include "io/vendor/vendor.h"
 
 enum { TEXT_MOST = 64 << 20 };
 

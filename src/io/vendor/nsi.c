@@ -19,7 +19,6 @@
 #include "base/warning.h"
 #include "io/publish/paths.h"
 #include "io/scan/image.h"
-#include "io/vendor/nsi_files.h"
 #include "io/vendor/vendor.h"
 
 typedef struct nsi {

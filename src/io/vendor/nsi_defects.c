@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Defective pixels of NSI's detectors: <Defect>COLUMN ROW, one a line, in the section <Defective Pixels>. */
-#include "io/vendor/nsi_files.h"
+#include "io/vendor/vendor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/vendor/vendor.h"
 
 /* Marks the pixels of the list. */
 static qb_status mark(const char *path, const char *text, const qb__image *image, unsigned char *marks) {

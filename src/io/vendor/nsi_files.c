@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of a scan of NSI: they are found by their names, in the folder of the settings or in the folders below it. */
-#include "io/vendor/nsi_files.h"
+#include "io/vendor/vendor.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-#include "io/vendor/vendor.h"
 
 static bool fits(const char *name, const char *begin, const char *end) {
     const size_t have = strlen(name), n = strlen(begin), m = end ? strlen(end) : 0;

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/plain/source.h"
-#include "io/vendor/ole2_names.h"
 
 enum { HEADER = 512, ENTRY = 128, IN_HEADER = 109, MINI_CUTOFF = 4096, MINI_SHIFT = 6 };
 #define LAST_REAL 0xfffffff9U /* larger sector numbers are marks: free, end of a chain, a table */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "io/plain/source.h"
 #include "quickbeam/status.h"
 
 /* Compound files of Microsoft (OLE2, [MS-CFB]): streams in folders, in one file. Streams consist of sectors that are
@@ -35,3 +36,40 @@ qb_status qb__ole2_read(const qb__ole2 *ole, const char *name, uint64_t bytes, v
 /* Read `bytes` from the offset `from` on of a stream with these extents. */
 qb_status qb__extents_read(int fd, const char *path, const qb__extent *list, size_t count, uint64_t from,
                            uint64_t bytes, void *out);
+
+/* A stream or folder of a compound file. */
+typedef struct qb__ole2_entry {
+    uint32_t folder; /* number of its parent folder */
+    uint32_t number; /* its own number */
+    uint32_t start;  /* its first sector */
+    bool stream;
+    uint64_t bytes;
+    char name[32]; /* lower case, "?" for characters beyond ASCII */
+} qb__ole2_entry;
+
+/* All entries below the root, sorted by folder and name. */
+typedef struct qb__ole2_names {
+    qb__ole2_entry root, *entry;
+    size_t count;
+} qb__ole2_names;
+
+/* From `count` raw entries of 128 bytes. Version 3 has 32-bit sizes. QB_BAD_INPUT if the tree meets an entry twice, or
+ * leads outside. */
+qb_status qb__ole2_names_load(const char *path, const unsigned char *raw, size_t count, bool version3,
+                              qb__ole2_names *names);
+void qb__ole2_names_release(qb__ole2_names *names);
+/* The stream "Folder/Name"; NULL: it does not exist. */
+const qb__ole2_entry *qb__ole2_names_find(const qb__ole2_names *names, const char *name);
+
+/* Streams FOLDER<hundred>/Image<number>, FOLDER/Image<number> or FOLDER/Image; all images have one size and type. */
+typedef struct qb__zeiss_images {
+    const char *folder;
+    bool hundreds, numbered;
+    bool series; /* one image in each file of a folder or pattern; `count` is set */
+    size_t count, rows, columns;
+    qb_dtype dtype;
+} qb__zeiss_images;
+
+qb_status qb__zeiss_source(const qb__ole2 *ole, const char *path, qb__zeiss_images *images, qb__source **source);
+/* The files of a series. */
+const qb__notes *qb__zeiss_files(const qb__source *source);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names in a compound file. The entries of a folder are a binary tree: each has a left and a right neighbour; a
  * folder leads to one of its entries. The whole tree is visited, so that its order does not matter. */
-#include "io/vendor/ole2_names.h"
+#include "io/vendor/ole2.h"
 
 #include <ctype.h>
 #include <stdlib.h>

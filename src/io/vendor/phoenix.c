@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "io/publish/paths.h"
-#include "io/vendor/ways.h"
+#include "io/vendor/vendor.h"
 
 typedef struct phoenix {
     double sod, sdd, pixel_u, pixel_v, columns, rows, views, sector, white, column, row, calibrated, roll, tilt;

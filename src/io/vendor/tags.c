@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "io/vendor/tags.h"
+#include "io/vendor/ini.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -18,8 +18,6 @@
 #include "io/text.h"
 #include "io/vendor/frame_files.h"
 #include "io/vendor/ini.h"
-#include "io/vendor/tags.h"
-#include "io/vendor/xim.h"
 
 enum { HNC_HEADER = 512, HND_HEADER = 1024, SIZE_AT = 120, PIXEL_AT = 352, ANGLE_AT = 432, MOST_SIDE = 1 << 16 };
 enum { NAME = 4096 };

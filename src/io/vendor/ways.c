@@ -3,7 +3,7 @@
  * turn measures each ray twice: the ray at angle g from the middle of view t is measured again at -g in view t + 180
  * degrees - 2 g (Kak and Slaney, Principles of Computerized Tomographic Imaging, 1988, section 3.4.3). With the wrong
  * sense of rotation, or the axis in the wrong place, the two measurements differ. */
-#include "io/vendor/ways.h"
+#include "io/vendor/vendor.h"
 
 #include <math.h>
 #include <stdio.h>

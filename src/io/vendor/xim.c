@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* VMS.XI: sizes, the image, a histogram, and named properties {length, name, type, value}. 32-bit numbers and doubles,
  * little-endian. */
-#include "io/vendor/xim.h"
+#include "io/vendor/frame_files.h"
 
 #include <math.h>
 #include <string.h>

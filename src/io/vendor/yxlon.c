@@ -17,9 +17,8 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan/image.h"
-#include "io/vendor/cabinet_xml.h"
-#include "io/vendor/tags.h"
-#include "io/vendor/ways.h"
+#include "io/vendor/vendor.h"
+#include "io/vendor/ini.h"
 
 typedef struct yxlon {
     double sod, sdd, scale, pixel_u, pixel_v, columns, rows, views, first, range, bits, axis, right, low, tilt[3];

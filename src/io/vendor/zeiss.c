@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/formats.h"
-#include "io/vendor/zeiss_images.h"
+#include "io/vendor/ole2.h"
 
 enum { WORDS = 4096, CONE = 1 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Images that are streams of a compound file. Their positions are found once; then several threads can read them. */
-#include "io/vendor/zeiss_images.h"
+#include "io/vendor/ole2.h"
 
 #include <errno.h>
 #include <fcntl.h>

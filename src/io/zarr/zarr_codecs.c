@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The codecs of a Zarr array: byte order, shards, checksums and one compressor. */
 #include "base/status.h"
-#include "io/zarr/zarr_words.h"
+#include "io/zarr/zarr.h"
 
 static const struct {
     const char *name;

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/text.h"
-#include "io/zarr/zarr_words.h"
+#include "io/zarr/zarr.h"
 
 enum { TEXT_MOST = 64 << 20 };
 

@@ -13,8 +13,8 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/geometry/unit_words.h"
-#include "io/publish/store.h"
-#include "io/zarr/zarr_source.h"
+#include "io/publish/paths.h"
+#include "io/zarr/zarr.h"
 #include "quickbeam/io.h"
 
 /* ---- groups ---- */

@@ -12,7 +12,7 @@
 #include "base/share.h"
 #include "base/status.h"
 #include "io/layer/gather.h"
-#include "io/zarr/zarr_source.h"
+#include "io/zarr/zarr.h"
 
 /* One read(): the chunks that the region touches, layers x rows of chunks x columns of chunks. */
 typedef struct sweep {

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/status.h"
-#include "io/zarr/zarr_words.h"
+#include "io/zarr/zarr.h"
 #include "quickbeam/io.h"
 
 qb_status qb__zarr_sizes(const char *path, const char *name, const cJSON *list, int axes, size_t n[3]) {

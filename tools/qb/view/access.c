@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "access.h"
+#include "server.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,9 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fields.h"
-#include "levels.h"
-#include "oblique.h"
 #include "plane.h"
 #include "query.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fields.h"
+#include "plane.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "levels.h"
 
 enum { FLAT, DARK, MASK };
 enum { PIXELS_MOST = 1 << 26 }; /* no detector has more: a larger stack is a volume, of which no fields are read */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "levels.h"
+#include "plane.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "live_image.h"
+#include "live_source.h"
 
 #include <stdlib.h>
 

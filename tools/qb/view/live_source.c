@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "live_image.h"
 #include "live_source.h"
-#include "live_stream.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "live_stream.h"
+#include "live_source.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "oblique.h"
+#include "plane.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "levels.h"
-#include "live.h"
 #include "plane.h"
+#include "live.h"
 #include "query.h"
 #include "recon.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "oblique.h"
+#include "plane.h"
 #include "query.h"
 #include "recon.h"
 #include "recon/plane.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reply.h"
+#include "requests.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,7 @@
  * else. */
 #include "server.h"
 
-#include "access.h"
-#include "reply.h"
+#include "requests.h"
 
 #include <stdio.h>
 #include <stdlib.h>

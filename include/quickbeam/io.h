@@ -86,6 +86,9 @@ typedef struct qb_stack {
     /* Volumes: z points down, because the detector's rows count downwards; x, y and z are then left-handed. MetaImage,
      * NIfTI and NRRD state it as an axis that points the other way. */
     bool z_down;
+    /* HDF5, projections: [shape[1]][shape[2]] not 0 (enum qb_pixel) for pixels that were not measured, as pixel_mask; NULL =
+     * none. Needed only until qb_writer_create() returns. */
+    const unsigned char *mask;
 } qb_stack;
 
 /* A file that is written under a temporary name; it gets its name only by qb_writer_commit. */

@@ -97,7 +97,7 @@ class Stack(ctypes.Structure):
                 ("quantity", c_char_p), ("scale_low", c_double), ("scale_high", c_double), ("first", c_size_t),
                 ("description", c_char_p), ("beam", c_int), ("angles", POINTER(c_double)), ("flats", POINTER(Array)),
                 ("darks", POINTER(Array)), ("parts", c_size_t), ("axis", c_double), ("axis_stated", c_bool),
-                ("flat_views", POINTER(c_double)), ("compress", c_char_p), ("zarr", c_int), ("z_down", c_bool)]
+                ("flat_views", POINTER(c_double)), ("compress", c_char_p), ("zarr", c_int), ("z_down", c_bool), ("mask", c_void_p)]
 
 
 class Comparison(ctypes.Structure):

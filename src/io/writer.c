@@ -292,6 +292,11 @@ bool qb__writer_keeps_axis(const char *path) {
     return qb__format_to_write(path, &format) == QB_OK && format->writer->keeps_axis;
 }
 
+bool qb__writer_keeps_mask(const char *path) {
+    const qb__format *format;
+    return qb__format_to_write(path, &format) == QB_OK && format->writer->keeps_mask;
+}
+
 /* True if the images are spread over the files of a folder. */
 static bool is_spread(const qb_writer *writer) {
     return writer->fd < 0 || (writer->own && (writer->stack.parts > 1 || qb__packs(writer)));

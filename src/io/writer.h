@@ -29,6 +29,7 @@ qb_status qb__writer_staging(const qb_writer *writer, char **folder);
 const char *qb__writer_for_good(const char *path, const qb_stack *stack);
 /* True if the format of that name can store the axis of a parallel beam. */
 bool qb__writer_keeps_axis(const char *path);
+bool qb__writer_keeps_mask(const char *path); /* the pixels that were not measured */
 /* Check that the images of a resumed file exist, else QB_BAD_INPUT. They count as written from now on. */
 qb_status qb__writer_has(const qb_writer *writer, const unsigned char *images);
 void qb__writer_count(qb_writer *writer, size_t first, size_t end);

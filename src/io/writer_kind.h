@@ -40,6 +40,7 @@ typedef struct qb__writer_kind {
     bool (*has)(const qb_writer *writer, const unsigned char *images);
     bool resumes;                    /* a run that was stopped can be resumed */
     bool keeps_fields, keeps_angles; /* whether the format holds flats and darks, and angles, of projections */
+    bool keeps_mask;                 /* whether the format holds which pixels were not measured */
     bool keeps_axis;                 /* whether the format holds the axis of a parallel beam */
     const char *packs;               /* methods for qb_stack.compress, such as " gzip zstd "; NULL: none */
     /* For formats of several files with different names: the name of file `number`, counted from 0, that is written with

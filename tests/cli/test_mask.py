@@ -178,6 +178,22 @@ def test_pixel_masks_that_are_no_image(tmp_path):
         assert said.count("is no image") < 2
 
 
+def test_converted_scans_keep_their_mask(tmp_path):
+    """HDF5 marks the pixels; of other files it is said that they do not."""
+    mask = np.zeros((ROWS, N), "u4")
+    mask[1, 20:23] = 2
+    scan = with_pixel_mask(tmp_path / "s.nxs", mask)
+    said = qb("convert", scan, "-o", "l.h5", cwd=tmp_path).stderr
+    assert "3 of 256 pixels were not measured: their values are interpolated, and marked in the pixel_mask of l.h5" in said
+    assert (not_measured(tmp_path / "l.h5", tmp_path)[0] == (mask > 0)).all()
+    qb("convert", scan, "-o", "c.h5", "--crop", "20:60,0:2", "--compress", "gzip", cwd=tmp_path)
+    assert qb_json("info", tmp_path / "c.h5")["not_measured"] == {"masked": 3, "stuck": 0, "dead": 0, "pixels": 80}
+    said = qb("convert", scan, "-o", "l.npy", cwd=tmp_path).stderr
+    assert "interpolated; l.npy does not mark them: qb info SCAN --mask-out FILE does" in said
+    with h5py.File(tmp_path / "l.h5") as file:
+        assert np.array_equal(file["exchange/data"], np.load(tmp_path / "l.npy")) and file["exchange/pixel_mask"][1, 20] == 256
+
+
 def test_largest_counts_of_nexus(tmp_path):
     """Larger counts are not measured; a number at the type's end says nothing, one below most counts is not used."""
     def wrote(limit):

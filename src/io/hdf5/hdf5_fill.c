@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "io/hdf5/hdf5.h"
 #include "io/hdf5/hdf5_own.h"
 #include "io/writer.h"
@@ -106,6 +107,19 @@ static hid_t make_data(hid_t file, qb_writer *writer) {
     return set;
 }
 
+/* As NeXus' pixel_mask: bit 8 is a pixel that a user has masked, bit 1 a dead one. */
+static bool put_mask(hid_t file, const qb_stack *stack) {
+    const size_t shape[2] = {stack->shape[1], stack->shape[2]}, pixels = shape[0] * shape[1];
+    uint32_t *bits;
+    if (!stack->mask) return true;
+    if (qb__alloc(pixels, sizeof *bits, &bits) != QB_OK) return false;
+    for (size_t i = 0; i < pixels; i++)
+        if (stack->mask[i]) bits[i] = stack->mask[i] == QB_PIXEL_MASKED ? 1 << 8 : 1 << 1;
+    hid_t set = qb__h5_make_set(file, "/exchange/pixel_mask", H5T_STD_U32LE, 2, shape, bits, H5P_DEFAULT);
+    qb__free(bits);
+    return set >= 0 && H5Dclose(set) >= 0;
+}
+
 bool qb__h5_fill(hid_t file, qb_writer *writer, const double *degrees) {
     const qb_stack *stack = &writer->stack;
     bool projections = qb__stack_is_projections(stack);
@@ -117,7 +131,7 @@ bool qb__h5_fill(hid_t file, qb_writer *writer, const double *degrees) {
     if (projections)
         good = good && put_fields(file, "/exchange/data_white", stack->flats, "theta_white:y:x") &&
                put_flat_views(file, stack) && put_fields(file, "/exchange/data_dark", stack->darks, "theta_dark:y:x") &&
-               put_theta(file, stack, degrees) && put_detector(file, stack);
+               put_theta(file, stack, degrees) && put_detector(file, stack) && put_mask(file, stack);
     return good &&
            qb__h5_put_string(file, "/implements", projections ? "exchange:measurement:process" : "exchange:process");
 }

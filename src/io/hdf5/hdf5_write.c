@@ -111,7 +111,8 @@ static qb_status begin_hdf5(qb_writer *writer) {
     double *degrees = NULL;
     const bool packed = qb__packs(writer), spread = stack->parts > 1 && stack->shape[0] > 1 && writer->set;
     uint64_t images = spread || packed ? 0 : (uint64_t)stack->shape[0] * writer->image_bytes;
-    uint64_t fields = bytes_of(stack->flats) + bytes_of(stack->darks);
+    uint64_t fields = bytes_of(stack->flats) + bytes_of(stack->darks) +
+                      (stack->mask ? 4 * (uint64_t)stack->shape[1] * stack->shape[2] : 0);
     size_t n = stack->angles ? stack->shape[0] : 0;
     qb_status status = QB_OK;
     if (packed && !writer->set) {
@@ -213,7 +214,8 @@ const qb__writer_kind qb__hdf5_writer = {.begin = begin_hdf5,
                                          .parts = true,
                                          .resumes = true,
                                          .keeps_angles = true,
-                                         .keeps_axis = true};
+                                         .keeps_axis = true,
+                                         .keeps_mask = true};
 #else
 typedef int qb__no_hdf5;
 #endif

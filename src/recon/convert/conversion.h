@@ -73,6 +73,7 @@ typedef struct qb__convert_job {
     float *joined;        /* [view][row][column] output of the pairing */
     qb_geometry geometry; /* of a scan that states its geometry; views 0: it states none */
     double axis;          /* column of the axis that the output file states; NAN: it states none */
+    unsigned char *mask;  /* [row][column] enum qb_pixel; NULL: all pixels are measured */
     char *report;
 } qb__convert_job;
 
@@ -80,6 +81,8 @@ typedef struct qb__convert_job {
 
 /* Find the axis, as columns from the middle of the detector. */
 qb_status qb__convert_axis(const qb__convert_job *c, const qb_env *env, qb_stack *stack);
+/* Pixels that were not measured: for the output file, or the user is told that it does not hold them. */
+qb_status qb__convert_mask(qb__convert_job *c, const qb_env *env, qb_stack *stack);
 /* Column about which --half-turn pairs the views, on the detector as read; NAN: none is given. */
 double qb__convert_asked_axis(const qb__convert_job *c);
 /* The file does not state the angles: tell the user how to pass them to the program that reads it. */

@@ -124,6 +124,7 @@ static qb_status create(qb__convert_job *c, const qb_env *env) {
     const double column = stack->axis + ((double)info->columns - 1) / 2;
     if (c->pairing) stack->axis = qb__pairing_shift(c->pairing) + column - ((double)stack->shape[2] - 1) / 2;
     c->axis = !stack->axis_stated ? NAN : c->pairing ? qb__pairing_shift(c->pairing) + column : column;
+    QB__TRY(qb__convert_mask(c, env, stack));
     QB__TRY(qb__rest_open(&c->rest, c->options, stack, qb__convert_tell, c, env));
     qb__convert_leave_angles(c, stack->shape[0], env);
     if (c->options->half_turn && !stack->axis_stated)
@@ -172,7 +173,7 @@ static void release(qb__convert_job *c) {
     qb__pairing_destroy(c->pairing);
     qb__prepare_destroy(c->prepare);
     qb__phase_destroy(c->phase);
-    QB__FREE(c->counts, c->raw, c->lines, c->joined);
+    QB__FREE(c->counts, c->raw, c->lines, c->joined, c->mask);
     cJSON_free(c->report);
     qb__pool_destroy(c->pool);
 }

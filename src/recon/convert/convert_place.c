@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "io/geometry/geometry_file.h"
@@ -134,4 +135,21 @@ void qb__convert_keep_geometry(const qb__convert_job *c, cJSON *provenance) {
         qb__geometry_keep(&c->geometry, info->angles, provenance);
     else if (!c->pairing && is_circle(info))
         qb__circle_keep(&circle, &detector, info->views, info->angles, provenance);
+}
+
+qb_status qb__convert_mask(qb__convert_job *c, const qb_env *env, qb_stack *stack) {
+    const size_t pixels = c->info->rows * c->info->columns;
+    size_t lost = 0;
+    qb_status status;
+    QB__TRY(qb__alloc(pixels, 1, &c->mask));
+    QB__TRY(qb_scan_mask(c->scan, c->mask));
+    for (size_t i = 0; i < pixels; i++) lost += c->mask[i] != QB_PIXEL_MEASURED;
+    const bool kept = lost && !c->pairing && qb__writer_keeps_mask(c->options->output);
+    if (kept) stack->mask = c->mask;
+    if (lost)
+        qb__info(env, "%zu of %zu pixels were not measured: their values are interpolated%s%s%s", lost, pixels,
+                 kept ? ", and marked in the pixel_mask of " : "; ", c->options->output,
+                 kept ? "" : " does not mark them: qb info SCAN --mask-out FILE does, for --mask FILE");
+out:
+    return status;
 }

@@ -242,6 +242,20 @@ def test_what_does_not_go(volume, tmp_path):
     fails(2, "convert", volume, "-o", tmp_path / "a.h5", "--center", 3, says=["are for scans"])
 
 
+def test_missing_values_are_counted(tmp_path):
+    values = np.random.default_rng(6).normal(size=(6, 8, 10)).astype("f4")
+    values[2, 3, 4:6], values[5, 0, 0] = np.nan, np.nan
+    for dtype in "f2", "f4", "f8":
+        np.save(tmp_path / "a.npy", values.astype(dtype))
+        report = qb_json("convert", "a.npy", "--volume", "-o", "b.npy", cwd=tmp_path)
+        assert report["missing_values"] == 3 and np.isnan(np.load(tmp_path / "b.npy")).sum() == 3
+    assert "3 of 480 values (0.625 %) are missing: they are written as missing" in qb("convert", "a.npy", "--volume", "-o", "b.h5", cwd=tmp_path).stderr
+    np.save(tmp_path / "a.npy", values)
+    done = qb("convert", "a.npy", "--volume", "--dtype", "uint8", "--range=-9,9", "-o", "c.npy", cwd=tmp_path)
+    assert "3 of 480 values (0.625 %) are missing (NaN): they are 0 in uint8, which stands for -9; --dtype float32 keeps them" in done.stderr
+    assert "clamped in" not in done.stderr and (np.load(tmp_path / "c.npy") == 0).sum() == 3
+
+
 def test_dtype(volume, tmp_path):
     """Values stay what they are: the range of all of them is found as numpy finds it, whatever the memory, and stated in the file."""
     rng = np.random.default_rng(5)

@@ -111,7 +111,9 @@ typedef struct qb__revalue {
     bool given;        /* --range is given */
     double low, high;  /* values of the integers 0 and maximum */
     size_t pixels;     /* pixels of an image */
-    uint64_t outside;  /* number of clamped values */
+    size_t images;     /* images converted so far */
+    uint64_t outside;  /* number of clamped values, and of missing ones unless floats are written */
+    uint64_t missing;  /* number of values that are NaN */
 } qb__revalue;
 
 /* Decide the conversion. QB_BAD_ARGUMENT for a type that cannot be written, or a range that does not fit it. */
@@ -123,5 +125,5 @@ size_t qb__revalue_bytes(const qb__revalue *revalue);
 qb_status qb__revalue_range(qb__revalue *revalue, qb__source *source, size_t block, char *images, const qb_env *env);
 /* Convert `count` images. *out: the result, which lies behind `images`, or `images` itself if nothing is converted. */
 qb_status qb__revalue_images(qb__revalue *revalue, size_t threads, size_t count, char *images, const void **out);
-/* Report the number of clamped values. */
-void qb__revalue_report(const qb__revalue *revalue, double all, cJSON *report, const qb_env *env);
+/* Report the numbers of missing and of clamped values. */
+void qb__revalue_report(const qb__revalue *revalue, cJSON *report, const qb_env *env);

@@ -177,7 +177,7 @@ static qb_status report_on(const conversion *c, const qb_env *env, char **report
     cJSON *root = cJSON_CreateObject(), *lost = cJSON_AddArrayToObject(root, "lost");
     qb_status status = find_lost(c, lost);
     say_lost(c, lost, env);
-    qb__revalue_report(&c->revalue, (double)c->revalue.pixels * (double)c->stack.shape[0], root, env);
+    qb__revalue_report(&c->revalue, root, env);
     cJSON_AddStringToObject(root, "output", c->options->output);
     cJSON_AddNumberToObject(root, "images", (double)c->stack.shape[0]);
     cJSON_AddNumberToObject(root, "images_resumed", (double)c->rest.resumed);

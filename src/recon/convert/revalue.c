@@ -50,8 +50,32 @@ typedef struct sweep {
     const char *stored;
     float *values;
     char *made; /* the result; NULL: only the range of values is looked for */
-    _Atomic uint64_t outside;
+    _Atomic uint64_t outside, missing;
 } sweep;
+
+static size_t count_missing(const char *stored, qb_dtype dtype, size_t count) {
+    size_t missing = 0;
+    if (dtype == QB_F64) {
+        const double *v = (const double *)(const void *)stored;
+        for (size_t i = 0; i < count; i++) missing += isnan(v[i]);
+    } else if (dtype == QB_F32) {
+        const float *v = (const float *)(const void *)stored;
+        for (size_t i = 0; i < count; i++) missing += isnan(v[i]);
+    } else if (dtype == QB_F16) {
+        const uint16_t *v = (const uint16_t *)(const void *)stored;
+        for (size_t i = 0; i < count; i++) missing += (v[i] & 0x7fff) > 0x7c00;
+    }
+    return missing;
+}
+
+static qb_status count_image(void *context, size_t image, size_t worker) {
+    (void)worker;
+    sweep *s = context;
+    const qb__revalue *r = s->revalue;
+    atomic_fetch_add(&s->missing,
+                     count_missing(s->stored + image * r->pixels * qb_dtype_size(r->from), r->from, r->pixels));
+    return QB_OK;
+}
 
 static qb_status convert_image(void *context, size_t image, size_t worker) {
     (void)worker;
@@ -97,6 +121,13 @@ out:
 
 qb_status qb__revalue_images(qb__revalue *r, size_t threads, size_t count, char *images, const void **out) {
     *out = images;
+    r->images += count;
+    if (qb_dtype_is_float(r->from)) {
+        sweep all = {.revalue = r, .stored = images};
+        const qb_status status = qb__share(threads, count, count_image, &all);
+        if (status != QB_OK) return status;
+        r->missing += atomic_load(&all.missing);
+    }
     if (!r->used) return QB_OK;
     float *values = floats_behind(r, count, images);
     sweep s = {.revalue = r, .stored = images, .values = values, .made = (char *)(values + count * r->pixels)};
@@ -106,15 +137,34 @@ qb_status qb__revalue_images(qb__revalue *r, size_t threads, size_t count, char 
     return status;
 }
 
-void qb__revalue_report(const qb__revalue *r, double all, cJSON *report, const qb_env *env) {
+/* NaN, which integers do not have. */
+static void report_missing(const qb__revalue *r, double all, cJSON *report, const qb_env *env) {
+    const double part = 100 * (double)r->missing / all;
+    if (!r->missing) return;
+    cJSON_AddNumberToObject(report, "missing_values", (double)r->missing);
+    if (qb_dtype_is_float(r->to))
+        qb__info(env, "%llu of %.0f values (%.3g %%) are missing: they are written as missing",
+                 (unsigned long long)r->missing, all, part);
+    else
+        qb__warn(
+            env,
+            "%llu of %.0f values (%.3g %%) are missing (NaN): they are 0 in %s, which stands for %g; --dtype float32 "
+            "keeps them" QB__CODE("range-clamped"),
+            (unsigned long long)r->missing, all, part, qb_dtype_name(r->to), r->low);
+}
+
+void qb__revalue_report(const qb__revalue *r, cJSON *report, const qb_env *env) {
     char limits[64] = "-65504..65504";
+    const double all = (double)r->pixels * (double)r->images;
+    report_missing(r, all, report, env);
     if (!r->used || r->to == QB_F32) return;
-    cJSON_AddNumberToObject(report, "clamped_values", (double)r->outside);
-    if (!r->outside) return;
+    const uint64_t clamped = r->outside - r->missing; /* NaN lies outside of every range */
+    cJSON_AddNumberToObject(report, "clamped_values", (double)clamped);
+    if (!clamped) return;
     /* An automatic range clips a few values on purpose. */
-    const bool meant = !r->given && (double)r->outside < 1e-3 * all;
+    const bool meant = !r->given && (double)clamped < 1e-3 * all;
     if (!qb_dtype_is_float(r->to)) qb__print(limits, sizeof limits, "%g..%g", r->low, r->high);
-    qb__log(env, meant ? QB_LOG_INFO : QB_LOG_WARNING,
-            "%llu of %.0f values (%.3g %%) lie outside %s or are NaN: clamped in %s%s", (unsigned long long)r->outside,
-            all, 100 * (double)r->outside / all, limits, qb_dtype_name(r->to), meant ? "" : QB__CODE("range-clamped"));
+    qb__log(env, meant ? QB_LOG_INFO : QB_LOG_WARNING, "%llu of %.0f values (%.3g %%) lie outside %s: clamped in %s%s",
+            (unsigned long long)clamped, all, 100 * (double)clamped / all, limits, qb_dtype_name(r->to),
+            meant ? "" : QB__CODE("range-clamped"));
 }

@@ -22,12 +22,11 @@ static qb_status read_rows(qb__row_reader *reader, size_t view0, size_t view1, s
 static qb_status make_fields(qb__neighbours *d) {
     const size_t pixels = d->info->rows * d->info->columns;
     uint64_t dead;
-    qb_status status = QB_OK;
     if (d->info->quantity != QB_COUNTS) return QB_OK;
     d->dark = d->scan->dark;
     if (!d->scan->flat) return QB_OK;
-    QB__TRY(qb__alloc(pixels, sizeof *d->gain, &d->gain));
-    QB__TRY(qb__alloc(pixels, sizeof *d->beam, &d->beam));
+    QB__OR_RETURN(qb__alloc(pixels, sizeof *d->gain, &d->gain));
+    QB__OR_RETURN(qb__alloc(pixels, sizeof *d->beam, &d->beam));
     qb__prep_gain(d->scan->flat, d->dark, pixels, d->gain, &dead);
     const float *flat = d->scan->flat, *dark = d->dark, *gain = d->gain;
     float *beam = d->beam;
@@ -35,8 +34,7 @@ static qb_status make_fields(qb__neighbours *d) {
         const float above = flat[i] - (dark ? dark[i] : 0);
         beam[i] = gain[i] > 0 ? above : 0;
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status create(qb_scan *scan, const qb_prep_options *options, qb__neighbours **neighbours) {

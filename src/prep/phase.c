@@ -314,20 +314,18 @@ static void free_room(room *r) {
 }
 
 static qb_status take_room(qb__phase *p, size_t raw_bytes, size_t threads, room **out) {
-    qb_status status = QB_OK;
     room *r = *out = atomic_exchange(&p->kept, NULL);
-    if (!r) QB__TRY(qb__alloc(1, sizeof *r, out));
+    if (!r) QB__OR_RETURN(qb__alloc(1, sizeof *r, out));
     r = *out;
     if (r->raw_bytes < raw_bytes) {
         qb__free(r->raw);
         r->raw_bytes = 0;
-        QB__TRY(qb__alloc(raw_bytes, 1, &r->raw));
+        QB__OR_RETURN(qb__alloc(raw_bytes, 1, &r->raw));
         r->raw_bytes = raw_bytes;
     }
     for (size_t i = 0; i < threads; i++)
-        if (!r->scratch[i]) QB__TRY(qb__alloc(scratch_floats(p), sizeof(float), &r->scratch[i]));
-out:
-    return status;
+        if (!r->scratch[i]) QB__OR_RETURN(qb__alloc(scratch_floats(p), sizeof(float), &r->scratch[i]));
+    return QB_OK;
 }
 
 static void give_room(qb__phase *p, room *r) {

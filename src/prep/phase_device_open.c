@@ -138,15 +138,12 @@ void qb__phase_close_there(qb__phase_device *p) {
 
 static qb_status open_slot(qb__phase_device *p, qb__phase_slot *s) {
     const size_t rows = p->slot_views * p->shape.rows;
-    qb_status status;
-    QB__TRY(qb__queue_create(p->device, &s->queue));
-    QB__TRY(qb__event_create(p->device, &s->filtered));
-    QB__TRY(qb__host_create(p->device, rows * qb__phase_raw_row(p), &s->raw));
-    QB__TRY(qb__host_create(p->device, rows * qb__phase_out_row(p), (void **)&s->out));
-    QB__TRY(qb__memory_create(p->device, rows * qb__phase_raw_row(p), &s->raw_there));
-    QB__TRY(qb__memory_create(p->device, rows * qb__phase_out_row(p), &s->out_there));
-out:
-    return status;
+    QB__OR_RETURN(qb__queue_create(p->device, &s->queue));
+    QB__OR_RETURN(qb__event_create(p->device, &s->filtered));
+    QB__OR_RETURN(qb__host_create(p->device, rows * qb__phase_raw_row(p), &s->raw));
+    QB__OR_RETURN(qb__host_create(p->device, rows * qb__phase_out_row(p), (void **)&s->out));
+    QB__OR_RETURN(qb__memory_create(p->device, rows * qb__phase_raw_row(p), &s->raw_there));
+    return qb__memory_create(p->device, rows * qb__phase_out_row(p), &s->out_there);
 }
 
 static qb_status open_there(qb__phase_device *p) {

@@ -12,15 +12,14 @@
 static qb_status open_near(qb__phase_device *p, const qb__neighbours *neighbours) {
     if (!neighbours || p->near_of == neighbours) return QB_OK;
     const qb__near_plan plan = qb__neighbours_plan(neighbours);
-    qb_status status = QB_OK;
     qb__near_rows_destroy(p->near);
     p->near = NULL, p->near_of = NULL, p->near_found = 0;
     if (!p->corrected)
-        QB__TRY(qb__memory_create(p->device, p->slot_views * p->shape.rows * qb__phase_raw_row(p), &p->corrected));
-    QB__TRY(qb__near_rows_create(p->device, p->slot[0].queue, &plan, &p->near));
+        QB__OR_RETURN(
+            qb__memory_create(p->device, p->slot_views * p->shape.rows * qb__phase_raw_row(p), &p->corrected));
+    QB__OR_RETURN(qb__near_rows_create(p->device, p->slot[0].queue, &plan, &p->near));
     p->near_of = neighbours;
-out:
-    return status;
+    return QB_OK;
 }
 
 /* all: these are all pixels that will be returned, each counted once. */

@@ -38,25 +38,23 @@ static qb_status make_gaussian(double sigma, size_t count, size_t n, float **gau
 
 qb_status qb__phase_response_create(const qb__paganin *how, size_t height, size_t stride, size_t width,
                                     qb__phase_response *r) {
-    qb_status status;
     *r = (qb__phase_response){.scale = (float)(1 / ((double)height * (double)stride))};
-    QB__TRY(qb__alloc(width, sizeof *r->column, &r->column));
-    QB__TRY(qb__alloc(height, sizeof *r->row, &r->row));
+    QB__OR_RETURN(qb__alloc(width, sizeof *r->column, &r->column));
+    QB__OR_RETURN(qb__alloc(height, sizeof *r->row, &r->row));
     for (size_t k = 0; k < width; k++) r->column[k] = (float)square(how, how->columns, k, stride);
     for (size_t k = 0; k < height; k++) r->row[k] = (float)(1 + square(how, how->rows, k, height));
     if (how->unsharp > 0) {
         r->unsharp = (float)how->unsharp;
-        QB__TRY(make_gaussian(how->sigma[0], width, stride, &r->mean_column));
-        QB__TRY(make_gaussian(how->sigma[1], height, height, &r->mean_row));
+        QB__OR_RETURN(make_gaussian(how->sigma[0], width, stride, &r->mean_column));
+        QB__OR_RETURN(make_gaussian(how->sigma[1], height, height, &r->mean_row));
     }
     if (how->scatter > 0) {
         r->share = (float)how->scatter;
         r->offset = (float)(1 - 1 / (1 - how->scatter));
-        QB__TRY(make_gaussian(how->spread[0], width, stride, &r->spread_column));
-        QB__TRY(make_gaussian(how->spread[1], height, height, &r->spread_row));
+        QB__OR_RETURN(make_gaussian(how->spread[0], width, stride, &r->spread_column));
+        QB__OR_RETURN(make_gaussian(how->spread[1], height, height, &r->spread_row));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 void qb__phase_response_clear(qb__phase_response *r) {

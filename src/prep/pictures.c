@@ -51,14 +51,12 @@ out:
 /* Takes the rows of the view and the lines of the sinogram, then calls `see`. */
 static qb_status take_all(show *s, qb_scan *scan, const qb__prepare *prepare) {
     qb_tool_picture *p = &s->picture;
-    qb_status status;
     for (size_t i = 0; i < p->rows * p->columns; i++) s->image[i] = NAN;
-    QB__TRY(take(s, scan, prepare, p->view, p->row0, p->row1, s->image + p->row0 * p->columns));
+    QB__OR_RETURN(take(s, scan, prepare, p->view, p->row0, p->row1, s->image + p->row0 * p->columns));
     for (size_t i = 0; i < p->lines; i++)
-        QB__TRY(take(s, scan, prepare, view_of(s, i), p->row, p->row + 1, s->sinogram + i * p->columns));
+        QB__OR_RETURN(take(s, scan, prepare, view_of(s, i), p->row, p->row + 1, s->sinogram + i * p->columns));
     s->see(s->user, p);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Choose all rows; or, for steps that need all views of a row, a band around the row of the sinogram. */
@@ -111,22 +109,20 @@ static qb_status show_lines(show *s, const qb_prep_options *options) {
 static qb_status show_all(show *s, const qb_prep_options *given) {
     const bool phase = given->paganin && strcmp(given->paganin, "none") != 0;
     qb_prep_options options = *given;
-    qb_status status;
     options.paganin = NULL;
     for (const qb__step *const *step = qb__steps; *step; step++) qb__step_set(*step, &options, NULL);
-    QB__TRY(show_stored(s));
-    QB__TRY(show_lines(s, &options));
+    QB__OR_RETURN(show_stored(s));
+    QB__OR_RETURN(show_lines(s, &options));
     for (const qb__step *const *step = qb__steps; *step; step++) {
         if (phase && !options.paganin && (*step)->scope != QB__SCOPE_VIEW) {
             options.paganin = given->paganin;
-            QB__TRY(show_step(s, "phase retrieval", &options));
+            QB__OR_RETURN(show_step(s, "phase retrieval", &options));
         }
         if (!(*step)->option[0].size || !(*step)->wanted(s->info, given)) continue;
         qb__step_set(*step, &options, given);
-        QB__TRY(show_step(s, (*step)->name, &options));
+        QB__OR_RETURN(show_step(s, (*step)->name, &options));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb_tool_prepare_pictures(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,

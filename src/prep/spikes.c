@@ -46,16 +46,14 @@ static qb_status add_row(comparing *c, size_t view, size_t row) {
 
 static qb_status read_around(comparing *c, size_t view, size_t row) {
     const qb_scan_info *info = &c->scan->info;
-    qb_status status;
     c->rows = 0;
-    QB__TRY(add_row(c, view, row));
-    if (row > 0) QB__TRY(add_row(c, view, row - 1));
-    if (row + 1 < info->rows) QB__TRY(add_row(c, view, row + 1));
+    QB__OR_RETURN(add_row(c, view, row));
+    if (row > 0) QB__OR_RETURN(add_row(c, view, row - 1));
+    if (row + 1 < info->rows) QB__OR_RETURN(add_row(c, view, row + 1));
     c->same_view = c->rows;
-    if (view > 0) QB__TRY(add_row(c, view - 1, row));
-    if (view + 1 < info->views) QB__TRY(add_row(c, view + 1, row));
-out:
-    return status;
+    if (view > 0) QB__OR_RETURN(add_row(c, view - 1, row));
+    if (view + 1 < info->views) QB__OR_RETURN(add_row(c, view + 1, row));
+    return QB_OK;
 }
 
 /* A zinger is one pixel or two: at its position the views and rows around are darker, by at least half of its height in

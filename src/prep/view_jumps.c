@@ -15,16 +15,14 @@ enum { PARTS = QB__JUMP_PARTS, MOST_ROWS = 3, NEAR = 4 };
 static const size_t halves[QB__JUMP_WIDTHS] = {0, 2, 5};
 
 qb_status qb__view_jumps_begin(qb__view_jumps *j, size_t views, size_t rows, size_t bins) {
-    qb_status status = QB_OK;
     *j = (qb__view_jumps){.rows = qb__smaller(rows, MOST_ROWS), .bins = bins, .views = views};
-    QB__TRY(qb__alloc(bins + 1, sizeof *j->sum, &j->sum));
+    QB__OR_RETURN(qb__alloc(bins + 1, sizeof *j->sum, &j->sum));
     for (int w = 0; w < QB__JUMP_WIDTHS; w++) {
-        QB__TRY(qb__alloc(j->rows * bins, sizeof **j->line, &j->line[w]));
-        QB__TRY(qb__alloc(j->rows * bins, sizeof **j->last, &j->last[w]));
-        QB__TRY(qb__alloc(views * j->rows * PARTS, sizeof **j->square, &j->square[w]));
+        QB__OR_RETURN(qb__alloc(j->rows * bins, sizeof **j->line, &j->line[w]));
+        QB__OR_RETURN(qb__alloc(j->rows * bins, sizeof **j->last, &j->last[w]));
+        QB__OR_RETURN(qb__alloc(views * j->rows * PARTS, sizeof **j->square, &j->square[w]));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 void qb__view_jumps_end(qb__view_jumps *j) {

@@ -60,24 +60,22 @@ static qb_status read_lines(qb__opposite_look *l, size_t room) {
     const size_t tall = l->row[l->rows - 1] + 1 - row0;
     const bool together = l->info->chunk_rows > 1 && tall * line <= room;
     qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
-    qb_status status = QB_OK;
-    QB__TRY(qb__alloc(l->views * l->rows, l->bins * sizeof *l->lines, &l->lines));
-    QB__TRY(qb__alloc(columns, sizeof *l->line, &l->line));
-    QB__TRY(qb__alloc(together ? tall : 1, line, &l->raw));
+    QB__OR_RETURN(qb__alloc(l->views * l->rows, l->bins * sizeof *l->lines, &l->lines));
+    QB__OR_RETURN(qb__alloc(columns, sizeof *l->line, &l->line));
+    QB__OR_RETURN(qb__alloc(together ? tall : 1, line, &l->raw));
     for (size_t v = 0; v < l->views; v++) {
         const size_t view = l->view[v];
-        if (together) QB__TRY(qb_scan_read(l->scan, view, view + 1, row0, row0 + tall, l->raw));
+        if (together) QB__OR_RETURN(qb_scan_read(l->scan, view, view + 1, row0, row0 + tall, l->raw));
         for (size_t r = 0; r < l->rows; r++) {
             const size_t row = l->row[r];
-            if (!together) QB__TRY(qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw));
+            if (!together) QB__OR_RETURN(qb_scan_read(l->scan, view, view + 1, row, row + 1, l->raw));
             qb__prep_row(&l->steps, view, row - l->first, l->raw + (together ? (row - row0) * line : 0), l->line,
                          &counts);
             bin_line(l, l->lines + (v * l->rows + r) * l->bins);
         }
     }
     take_off_still(l);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Converts a column of bins to a column of the detector. */

@@ -38,15 +38,13 @@ static bool result_stays(const qb__running *run) {
 
 qb_status qb__device_arrays_attach(qb__device_arrays *arrays, qb__tensor_device *from, const qb__device *device,
                                    qb__queue *up, qb__queue *down, const qb__running *run) {
-    qb_status status = QB_OK;
     arrays->from = from;
     arrays->to = result_stays(run) ? qb__device_array_on(qb__tensor_device_written(run->volume->writer), device) : NULL;
-    if (arrays->from) QB__TRY(qb__tensor_device_await(arrays->from, up));
-    if (arrays->to) QB__TRY(qb__tensor_device_await(arrays->to, down));
+    if (arrays->from) QB__OR_RETURN(qb__tensor_device_await(arrays->from, up));
+    if (arrays->to) QB__OR_RETURN(qb__tensor_device_await(arrays->to, down));
     *run->taken = arrays->from != NULL;
     run->volume->in_place = arrays->to != NULL;
-out:
-    return status;
+    return QB_OK;
 }
 
 void qb__device_arrays_detach(qb__device_arrays *arrays, const qb__running *run) {

@@ -76,24 +76,21 @@ static qb_status set(const draft *d, const char *name, const char *value) {
 static qb_status take_options(draft *d) {
     const qb__reconstruction *r = d->r;
     char text[4096], base[QB__TWO_TEXT];
-    qb_status status;
-    QB__TRY(qb__alloc(1, qb_params_size(r->method->params), &d->options));
-    QB__TRY((qb_params_init)(r->method->params, d->options, qb_params_size(r->method->params)));
+    QB__OR_RETURN(qb__alloc(1, qb_params_size(r->method->params), &d->options));
+    QB__OR_RETURN((qb_params_init)(r->method->params, d->options, qb_params_size(r->method->params)));
     for (const qb_param *row = r->method->params; row->name; row++) {
         const bool whole = strcmp(row->name, "slices") == 0 && !by_rows(r);
         if (whole || is_of_grid(row->name) || !qb_param_get(row, r->options, text, sizeof text)) continue;
-        QB__TRY(qb_param_set(row, d->options, text));
+        QB__OR_RETURN(qb_param_set(row, d->options, text));
     }
-    QB__TRY(set(d, "outside", "zero"));
+    QB__OR_RETURN(set(d, "outside", "zero"));
     if (!r->decision.turn.geometry) {
         qb__print(text, sizeof text, "%.12g", qb__column_whole(r->task.info, axis_of(r)));
-        QB__TRY(set(d, "center", text));
+        QB__OR_RETURN(set(d, "center", text));
     }
-    QB__TRY(qb_params_copy(qb_prep_params, &r->prep, &d->prep));
-    QB__TRY(qb__two_base(r->prep.hardening, base));
-    QB__TRY(qb_params_set(qb_prep_params, &d->prep, "hardening", base));
-out:
-    return status;
+    QB__OR_RETURN(qb_params_copy(qb_prep_params, &r->prep, &d->prep));
+    QB__OR_RETURN(qb__two_base(r->prep.hardening, base));
+    return qb_params_set(qb_prep_params, &d->prep, "hardening", base);
 }
 
 /* Set the options for the same volume in larger voxels. fine: the method's default grid. */

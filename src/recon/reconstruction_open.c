@@ -12,28 +12,24 @@ static qb_status take_scratch(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
     const size_t threads = (size_t)r->task.threads;
     const size_t bytes = c->engine->memory(c->offer.state, &r->pick.cut).scratch;
-    qb_status status;
-    QB__TRY(qb__alloc(threads, sizeof *r->running.counts, &r->running.counts));
-    QB__TRY(qb__alloc(threads, sizeof *r->running.scratch, &r->running.scratch));
-    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(bytes, 1, &r->running.scratch[i]));
-out:
-    return status;
+    QB__OR_RETURN(qb__alloc(threads, sizeof *r->running.counts, &r->running.counts));
+    QB__OR_RETURN(qb__alloc(threads, sizeof *r->running.scratch, &r->running.scratch));
+    for (size_t i = 0; i < threads; i++) QB__OR_RETURN(qb__alloc(bytes, 1, &r->running.scratch[i]));
+    return QB_OK;
 }
 
 static qb_status open_cut(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
     qb__stage stages[QB__STAGES_MAX];
-    qb_status status;
-    QB__TRY(take_scratch(r));
-    if (r->method->open) QB__TRY(r->method->open(r->plan, &r->pick.cut));
+    QB__OR_RETURN(take_scratch(r));
+    if (r->method->open) QB__OR_RETURN(r->method->open(r->plan, &r->pick.cut));
     r->opened = true;
     if (c->engine->on_device && !r->devices.env) qb__compile_watch(&r->devices, r->running.env);
-    QB__TRY(c->engine->open(c->offer.state, &r->pick.cut, &r->running));
+    QB__OR_RETURN(c->engine->open(c->offer.state, &r->pick.cut, &r->running));
     int count = qb__candidate_stages(c, &r->pick.cut, stages);
-    QB__TRY(qb__pipeline_create(stages, count, qb__candidate_chunks(c, &r->pick.cut), &r->line));
+    QB__OR_RETURN(qb__pipeline_create(stages, count, qb__candidate_chunks(c, &r->pick.cut), &r->line));
     qb__pipeline_call(r->line, r->method->verb);
-out:
-    return status;
+    return QB_OK;
 }
 
 void qb__engines_close(qb__reconstruction *r) {

@@ -48,17 +48,15 @@ static void name_of(const qb_tool_sweep *s, const char *folder, size_t index, ch
 
 qb_status qb_tool_sweep_create(const qb_tool_sweep_plan *plan, const qb_env *env, qb_tool_sweep **out) {
     qb_tool_sweep *s;
-    qb_status status;
     *out = NULL;
-    QB__TRY(qb__alloc(1, sizeof *s, &s));
+    QB__OR_RETURN(qb__alloc(1, sizeof *s, &s));
     *s = (qb_tool_sweep){.plan = *plan, .env = env, .report = cJSON_CreateObject()};
     *out = s;
     cJSON_AddStringToObject(s->report, "kind", "sweep");
     cJSON_AddStringToObject(s->report, "option", plan->option);
     cJSON_AddStringToObject(s->report, "output", plan->output->output);
     s->table = cJSON_AddArrayToObject(s->report, "slices");
-out:
-    return status;
+    return QB_OK;
 }
 
 void qb_tool_sweep_destroy(qb_tool_sweep *s) {
@@ -74,13 +72,11 @@ void qb_tool_sweep_destroy(qb_tool_sweep *s) {
 
 static qb_status begin_image(qb_tool_sweep *s, size_t nx, size_t ny) {
     size_t longest = 0;
-    qb_status status;
     for (size_t i = 0; i < s->plan.count; i++) longest = qb__larger(longest, strlen(s->plan.values[i]));
-    QB__TRY(qb__alloc(nx * ny, sizeof *s->image, &s->image));
-    QB__TRY(qb__contact_sheet_create(s->plan.count, nx, ny, strlen(s->plan.option) + 1 + longest, &s->sheet));
+    QB__OR_RETURN(qb__alloc(nx * ny, sizeof *s->image, &s->image));
+    QB__OR_RETURN(qb__contact_sheet_create(s->plan.count, nx, ny, strlen(s->plan.option) + 1 + longest, &s->sheet));
     s->nx = nx, s->ny = ny;
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status look(void *user, const qb_slab *slab) {
@@ -177,24 +173,22 @@ static qb_status add_row(qb_tool_sweep *s, double zero) {
 qb_status qb_tool_sweep_add(qb_tool_sweep *s, qb_job *job, const qb_env *env, const char **report) {
     const qb__decision *decision = &((const qb__reconstruction *)job)->decision;
     char label[LABEL_ROOM];
-    qb_status status;
-    if (!s->set) QB__TRY(qb__publication_create(s->env, &s->set));
-    if (!s->folder) QB__TRY(qb__publication_folder(s->set, s->plan.output->output, NULL, &s->folder));
-    QB__TRY(qb_job_run(job, env, NULL));
-    QB__TRY(check_image(s));
+    if (!s->set) QB__OR_RETURN(qb__publication_create(s->env, &s->set));
+    if (!s->folder) QB__OR_RETURN(qb__publication_folder(s->set, s->plan.output->output, NULL, &s->folder));
+    QB__OR_RETURN(qb_job_run(job, env, NULL));
+    QB__OR_RETURN(check_image(s));
     find_range(s);
     snprintf(label, sizeof label, "%s %s", s->plan.option, s->plan.values[s->done]);
     cJSON *which = cJSON_AddObjectToObject(job->report, "sweep");
     cJSON_AddStringToObject(which, s->plan.option, s->plan.values[s->done]);
-    QB__TRY(write_slice(s, job));
+    QB__OR_RETURN(write_slice(s, job));
     qb__contact_sheet_add(s->sheet, s->done, s->image, label);
-    QB__TRY(add_row(s, decision->hu > 0 ? -1000 : 0));
+    QB__OR_RETURN(add_row(s, decision->hu > 0 ? -1000 : 0));
     if (s->done == 0) cJSON_AddStringToObject(s->report, "units", s->units = decision->stack.units);
     s->done++;
     qb__progress(s->env, "sweep", s->done, s->plan.count);
     if (report) *report = job->report_text; /* printed again with the value of the sweep */
-out:
-    return status;
+    return QB_OK;
 }
 
 /* ---- the end ---- */

@@ -157,16 +157,13 @@ qb_status qb__reconstruction_look_turn(qb__reconstruction *r, const qb__lines_lo
                                        qb__opposites *opposites) {
     const qb__turn_asked *turn = &r->decision.turn;
     qb__view_steps steps = {0};
-    qb_status status = QB_OK;
-    if (!turn->geometry || !qb__is_modular(turn->geometry)) QB__TRY(judge_steps(r, env, &steps));
+    if (!turn->geometry || !qb__is_modular(turn->geometry)) QB__OR_RETURN(judge_steps(r, env, &steps));
     bool told = qb__view_steps_misfit(&steps);
-    if (!told) QB__TRY(qb__turn_check(lines->mass, turn, r->task.info->views, env, r->job.report, &told));
+    if (!told) QB__OR_RETURN(qb__turn_check(lines->mass, turn, r->task.info->views, env, r->job.report, &told));
     if (!told) qb__view_closing_warn(steps.closes, steps.gap, env);
     told |= steps.closes != 0;
-    if (!told) QB__TRY(judge_view_ends(r, env, &told));
+    if (!told) QB__OR_RETURN(judge_view_ends(r, env, &told));
     if (!told && turn->radians && !turn->geometry && !turn->cone)
         qb__view_sums_warn(qb__view_sums_swing(lines->mass, r->task.info->columns), env);
-    QB__TRY(judge_opposites(r, env, told, opposites));
-out:
-    return status;
+    return judge_opposites(r, env, told, opposites);
 }

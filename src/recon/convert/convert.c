@@ -113,25 +113,23 @@ static qb_status create(qb__convert_job *c, const qb_env *env) {
                         .beam = info->beam,
                         .compress = c->options->compress,
                         .zarr = c->options->zarr};
-    qb_status status;
     if (c->pairing) stack->shape[0] = qb__pairing_views(c->pairing), stack->shape[2] = qb__pairing_columns(c->pairing);
     if (c->options->array) {
         c->rest.images = stack->shape[0];
         return qb__tensor_create(c->options->array, stack, &c->rest.writer);
     }
-    QB__TRY(qb__convert_axis(c, env, stack));
+    QB__OR_RETURN(qb__convert_axis(c, env, stack));
     if (info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output)) stack->beam = QB_BEAM_PARALLEL;
     const double column = stack->axis + ((double)info->columns - 1) / 2;
     if (c->pairing) stack->axis = qb__pairing_shift(c->pairing) + column - ((double)stack->shape[2] - 1) / 2;
     c->axis = !stack->axis_stated ? NAN : c->pairing ? qb__pairing_shift(c->pairing) + column : column;
-    QB__TRY(qb__convert_mask(c, env, stack));
-    QB__TRY(qb__rest_open(&c->rest, c->options, stack, qb__convert_tell, c, env));
+    QB__OR_RETURN(qb__convert_mask(c, env, stack));
+    QB__OR_RETURN(qb__rest_open(&c->rest, c->options, stack, qb__convert_tell, c, env));
     qb__convert_leave_angles(c, stack->shape[0], env);
     if (c->options->half_turn && !stack->axis_stated)
         qb__info(env, "the axis falls on column %.6g of %s", qb__pairing_shift(c->pairing) + qb__convert_asked_axis(c),
                  c->options->output);
-out:
-    return status;
+    return QB_OK;
 }
 
 static void prepare_view(void *context, size_t task, int worker) {
@@ -147,24 +145,21 @@ static qb_status run(qb__convert_job *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     const size_t pixels = info->rows * info->columns;
     const int threads = qb__pool_threads(c->pool);
-    qb_status status;
-    QB__TRY(qb__alloc((size_t)threads, sizeof *c->counts, &c->counts));
-    QB__TRY(qb__alloc(c->block, pixels * qb_dtype_size(info->dtype), &c->raw));
-    QB__TRY(qb__alloc(c->block, pixels * sizeof(float), &c->lines));
-    QB__TRY(qb__levels_tell(c->scan, c->prepare, c->prep, 0, info->rows, env));
+    QB__OR_RETURN(qb__alloc((size_t)threads, sizeof *c->counts, &c->counts));
+    QB__OR_RETURN(qb__alloc(c->block, pixels * qb_dtype_size(info->dtype), &c->raw));
+    QB__OR_RETURN(qb__alloc(c->block, pixels * sizeof(float), &c->lines));
+    QB__OR_RETURN(qb__levels_tell(c->scan, c->prepare, c->prep, 0, info->rows, env));
     qb__prepare_recount(c->prepare);
     if (c->pairing)
-        QB__TRY(qb__alloc(c->block, info->rows * qb__pairing_columns(c->pairing) * sizeof(float), &c->joined));
+        QB__OR_RETURN(qb__alloc(c->block, info->rows * qb__pairing_columns(c->pairing) * sizeof(float), &c->joined));
     for (size_t end; qb__rest_next(&c->rest, c->block, &c->first, &end); c->first = end) {
-        QB__TRY(qb__check_cancel(env));
-        QB__TRY(qb_scan_read(c->scan, c->first, end, 0, info->rows, c->raw));
+        QB__OR_RETURN(qb__check_cancel(env));
+        QB__OR_RETURN(qb_scan_read(c->scan, c->first, end, 0, info->rows, c->raw));
         qb__pool_for(c->pool, end - c->first, prepare_view, c);
-        if (c->pairing) QB__TRY(qb__pairing_views_of(c->pairing, c->first, end, c->lines, c->pool, c->joined));
-        QB__TRY(qb__rest_write(&c->rest, c->first, end, c->joined ? c->joined : c->lines, env));
+        if (c->pairing) QB__OR_RETURN(qb__pairing_views_of(c->pairing, c->first, end, c->lines, c->pool, c->joined));
+        QB__OR_RETURN(qb__rest_write(&c->rest, c->first, end, c->joined ? c->joined : c->lines, env));
     }
-    QB__TRY(qb__prepare_check(info->path, c->counts, threads));
-out:
-    return status;
+    return qb__prepare_check(info->path, c->counts, threads);
 }
 
 static void release(qb__convert_job *c) {

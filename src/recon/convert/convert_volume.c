@@ -100,18 +100,16 @@ static qb_status tell(void *self, char **job) {
 }
 
 static qb_status run(conversion *c, const qb_env *env) {
-    qb_status status = QB_OK;
     for (size_t first = 0, end; qb__rest_next(&c->rest, c->block, &first, &end); first = end) {
-        QB__TRY(qb__check_cancel(env));
+        QB__OR_RETURN(qb__check_cancel(env));
         const qb__region region = {first, end - first, 1, 0, c->stack.shape[1]};
-        QB__TRY(qb__source_check_holes(c->source, NULL, first, end - first, 1));
-        QB__TRY(c->source->read(c->source, &region, c->images));
+        QB__OR_RETURN(qb__source_check_holes(c->source, NULL, first, end - first, 1));
+        QB__OR_RETURN(c->source->read(c->source, &region, c->images));
         const void *made;
-        QB__TRY(qb__revalue_images(&c->revalue, c->source->threads, end - first, c->images, &made));
-        QB__TRY(qb__rest_write(&c->rest, first, end, made, env));
+        QB__OR_RETURN(qb__revalue_images(&c->revalue, c->source->threads, end - first, c->images, &made));
+        QB__OR_RETURN(qb__rest_write(&c->rest, first, end, made, env));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status finish(conversion *c) {

@@ -43,18 +43,16 @@ static qb_status weigh(qb__pairing *p) {
                  b0 = fmin(p->place, p->place + p->sense * end), b1 = fmax(p->place, p->place + p->sense * end),
                  low = fmax(a0, b0), high = fmin(a1, b1);
     const bool a_first = a0 <= b0;
-    qb_status status;
-    QB__TRY(qb__alloc(p->columns, sizeof *p->column, &p->column));
-    QB__TRY(qb__alloc(p->columns, sizeof *p->row, &p->row));
-    QB__TRY(qb__alloc(p->columns, sizeof *p->weight, &p->weight));
+    QB__OR_RETURN(qb__alloc(p->columns, sizeof *p->column, &p->column));
+    QB__OR_RETURN(qb__alloc(p->columns, sizeof *p->row, &p->row));
+    QB__OR_RETURN(qb__alloc(p->columns, sizeof *p->weight, &p->weight));
     for (size_t k = 0; k < p->columns; k++) {
         const double at = (double)k, part = (at - low + 0.5) / (high - low + 1);
         p->column[k] = fmin(fmax((at - p->place) * p->sense, 0), end);
         const double of_later = fmin(fmax(part, 0), 1);
         p->weight[k] = a_first ? of_later : 1 - of_later;
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 typedef struct making {
@@ -100,19 +98,17 @@ static qb_status read_view(qb__pairing *p, size_t view, float *near) {
 qb_status qb__pairing_views_of(qb__pairing *p, size_t first, size_t end, const float *lines, qb__pool *pool,
                                float *out) {
     const size_t rows = p->info->rows, views = p->half ? p->info->views : p->views;
-    qb_status status = QB_OK;
     for (size_t v = first; v < end; v++) {
         const double at = p->partner ? p->partner[v] : (double)v;
         const size_t view = (size_t)at;
         making m = {p, lines + (v - first) * rows * p->info->columns, at - (double)view,
                     out + (v - first) * rows * p->columns};
         if (m.between < 1e-6) m.between = 0;
-        QB__TRY(read_view(p, view % views, p->near));
-        if (m.between > 0) QB__TRY(read_view(p, (view + 1) % views, p->near + rows * stride_of(p)));
+        QB__OR_RETURN(read_view(p, view % views, p->near));
+        if (m.between > 0) QB__OR_RETURN(read_view(p, (view + 1) % views, p->near + rows * stride_of(p)));
         qb__pool_for(pool, rows, make_row, &m);
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 /* ---- half a turn later ---- */

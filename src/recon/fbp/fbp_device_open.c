@@ -48,7 +48,6 @@ static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsig
     const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(gpu->pick.choice.variant);
     qb__device_pass *pass = &part->pass;
     size_t views = fbp->info->views, stride = qb__fbp_row_stride(fbp);
-    qb_status status;
     part->problem = fbp->problem;
     pass->variant = variant;
     pass->views = views;
@@ -56,19 +55,18 @@ static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsig
     pass->number_bytes = fbp->roll.maps ? sizeof(float) : qb_dtype_size(fbp->info->dtype);
     pass->rows.slice_stride = stride;
     if (gpu->measure) {
-        QB__TRY(qb__alloc(slices, sizeof(float), &pass->largest));
-        QB__TRY(qb__rows_largest_create(part->device, views, slices, fbp->width, &pass->measure));
+        QB__OR_RETURN(qb__alloc(slices, sizeof(float), &pass->largest));
+        QB__OR_RETURN(qb__rows_largest_create(part->device, views, slices, fbp->width, &pass->measure));
         part->problem.largest = pass->largest;
     }
-    QB__TRY(variant->plan(part->device, &part->problem, slices, gpu->pick.choice.values, &pass->plan));
-    QB__TRY(open_filter(gpu, part));
-    QB__TRY(qb__memory_create(part->device, gpu->cut.views * slices * stride * sizeof(float), &pass->rows.memory));
-    QB__TRY(qb__memory_create(
+    QB__OR_RETURN(variant->plan(part->device, &part->problem, slices, gpu->pick.choice.values, &pass->plan));
+    QB__OR_RETURN(open_filter(gpu, part));
+    QB__OR_RETURN(
+        qb__memory_create(part->device, gpu->cut.views * slices * stride * sizeof(float), &pass->rows.memory));
+    return qb__memory_create(
         part->device,
         variant->packed_bytes(&part->problem, qb__variant_padded(&variant->head, slices), gpu->pick.choice.values),
-        &pass->packed));
-out:
-    return status;
+        &pass->packed);
 }
 
 /* Open the correction of rows by their neighbours. The host corrects rows that are read ahead, or that have blanked
@@ -83,15 +81,12 @@ static qb_status open_near(const qb__fbp_devices *gpu, qb__fbp_part *part) {
 
 static qb_status open_part(const qb__fbp_devices *gpu, qb__fbp_part *part) {
     size_t first, slices = qb__fbp_share(gpu, gpu->cut.slices, 0, &first);
-    qb_status status;
-    QB__TRY(qb__queue_create(part->device, &part->up));
-    QB__TRY(qb__queue_create(part->device, &part->compute));
-    QB__TRY(qb__queue_create(part->device, &part->down));
-    QB__TRY(open_pass(gpu, part, (unsigned)slices));
-    QB__TRY(open_near(gpu, part));
-    QB__TRY(qb__down_open(&gpu->way_down, part->device, part->down, gpu->run->volume, slices, &part->convert));
-out:
-    return status;
+    QB__OR_RETURN(qb__queue_create(part->device, &part->up));
+    QB__OR_RETURN(qb__queue_create(part->device, &part->compute));
+    QB__OR_RETURN(qb__queue_create(part->device, &part->down));
+    QB__OR_RETURN(open_pass(gpu, part, (unsigned)slices));
+    QB__OR_RETURN(open_near(gpu, part));
+    return qb__down_open(&gpu->way_down, part->device, part->down, gpu->run->volume, slices, &part->convert);
 }
 
 qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running *run) {

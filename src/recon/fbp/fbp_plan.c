@@ -227,11 +227,10 @@ static qb_status decide_kernel(qb__fbp *fbp) {
 
 static qb_status decide_problem(qb__fbp *fbp) {
     size_t views = fbp->info->views;
-    qb_status status;
-    QB__TRY(bound_rows(fbp));
-    QB__TRY(qb__alloc(views, sizeof(double), &fbp->ax));
-    QB__TRY(qb__alloc(views, sizeof(double), &fbp->ay));
-    QB__TRY(qb__alloc(views, sizeof(double), &fbp->h0));
+    QB__OR_RETURN(bound_rows(fbp));
+    QB__OR_RETURN(qb__alloc(views, sizeof(double), &fbp->ax));
+    QB__OR_RETURN(qb__alloc(views, sizeof(double), &fbp->ay));
+    QB__OR_RETURN(qb__alloc(views, sizeof(double), &fbp->h0));
     fbp->problem = (qb__bp_parallel_problem){.views = views,
                                              .columns = fbp->width,
                                              .nx = fbp->region.whole.n[0],
@@ -240,10 +239,8 @@ static qb_status decide_problem(qb__fbp *fbp) {
                                              .ay = fbp->ay,
                                              .h0 = fbp->h0,
                                              .largest = fbp->largest};
-    QB__TRY(qb__fbp_aim(fbp, isnan(fbp->center) ? ((double)fbp->info->columns - 1) / 2 : fbp->center));
-    QB__TRY(qb__filter_create(fbp->options->filter, fbp->options->pad, fbp->width, fbp->pixel, &fbp->filter));
-out:
-    return status;
+    QB__OR_RETURN(qb__fbp_aim(fbp, isnan(fbp->center) ? ((double)fbp->info->columns - 1) / 2 : fbp->center));
+    return qb__filter_create(fbp->options->filter, fbp->options->pad, fbp->width, fbp->pixel, &fbp->filter);
 }
 
 /* Also releases what was decided for an axis in the middle, before the axis was found. */

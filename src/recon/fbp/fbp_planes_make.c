@@ -77,14 +77,13 @@ static uint64_t key_of(const qb__fbp *fbp, const qb_tool_lines *lines) {
 static qb_status make_room(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_lines *lines) {
     const size_t image = lines->rows * lines->columns * sizeof(float);
     qb__filter_spectrum spectrum;
-    qb_status status;
     forget(p);
     p->slots = lines->slots, p->rows = lines->rows, p->columns = lines->columns;
     p->stride = qb__fbp_row_stride(fbp);
     p->block = qb__smaller(BLOCK_BYTES / image + 1, lines->slots);
-    QB__TRY(qb__alloc(lines->slots, sizeof *p->stamps, &p->stamps));
-    QB__TRY(qb__alloc(lines->slots, sizeof *p->ones, &p->ones));
-    QB__TRY(qb__alloc(lines->slots, sizeof *p->view, &p->view));
+    QB__OR_RETURN(qb__alloc(lines->slots, sizeof *p->stamps, &p->stamps));
+    QB__OR_RETURN(qb__alloc(lines->slots, sizeof *p->ones, &p->ones));
+    QB__OR_RETURN(qb__alloc(lines->slots, sizeof *p->view, &p->view));
     for (size_t i = 0; i < lines->slots; i++) p->ones[i] = 1;
     if (!p->device) return qb__alloc(lines->slots * lines->rows * p->stride, sizeof *p->kept, &p->kept);
     const qb__device_prep prep = {.quantity = QB_LINE_INTEGRAL,
@@ -97,12 +96,10 @@ static qb_status make_room(qb_tool_planes *p, const qb__fbp *fbp, const qb_tool_
                                   .columns = lines->columns,
                                   .before = fbp->fan.before};
     qb__filter_describe(fbp->filter, &spectrum);
-    QB__TRY(qb__device_filter_create(p->device, &spectrum, &prep, QB__FILTER_AUTO, &p->filter));
-    QB__TRY(qb__memory_create(p->device, p->block * image, &p->raw));
-    QB__TRY(qb__memory_create(p->device, lines->slots * lines->rows * p->stride * sizeof(float), &p->filtered));
-    QB__TRY(qb__memory_create(p->device, lines->slots * sizeof *p->view, &p->views));
-out:
-    return status;
+    QB__OR_RETURN(qb__device_filter_create(p->device, &spectrum, &prep, QB__FILTER_AUTO, &p->filter));
+    QB__OR_RETURN(qb__memory_create(p->device, p->block * image, &p->raw));
+    QB__OR_RETURN(qb__memory_create(p->device, lines->slots * lines->rows * p->stride * sizeof(float), &p->filtered));
+    return qb__memory_create(p->device, lines->slots * sizeof *p->view, &p->views);
 }
 
 static qb_status filter_on_device(qb_tool_planes *p, const float *lines, size_t first, size_t end) {

@@ -37,14 +37,12 @@ static size_t slice_bytes(const qb__fbp *fbp) {
 static qb_status allocate(slice *s) {
     const qb__fbp *fbp = s->fbp;
     const size_t threads = (size_t)fbp->threads;
-    qb_status status;
-    QB__TRY(qb__alloc(fbp->info->views * qb__fbp_raw_rows(fbp, 1), qb__fbp_raw_row(fbp), &s->raw));
-    QB__TRY(qb__alloc(qb__fbp_packed_bytes(fbp, 1), 1, &s->packed));
-    QB__TRY(qb__alloc(threads, sizeof *s->counts, &s->counts));
-    QB__TRY(qb__alloc(threads, sizeof *s->scratch, &s->scratch));
-    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__fbp_scratch(fbp, 1), 1, &s->scratch[i]));
-out:
-    return status;
+    QB__OR_RETURN(qb__alloc(fbp->info->views * qb__fbp_raw_rows(fbp, 1), qb__fbp_raw_row(fbp), &s->raw));
+    QB__OR_RETURN(qb__alloc(qb__fbp_packed_bytes(fbp, 1), 1, &s->packed));
+    QB__OR_RETURN(qb__alloc(threads, sizeof *s->counts, &s->counts));
+    QB__OR_RETURN(qb__alloc(threads, sizeof *s->scratch, &s->scratch));
+    for (size_t i = 0; i < threads; i++) QB__OR_RETURN(qb__alloc(qb__fbp_scratch(fbp, 1), 1, &s->scratch[i]));
+    return QB_OK;
 }
 
 /* Make one slice from one detector row into image[ny][nx], with the axis set by qb__fbp_aim. */

@@ -278,22 +278,21 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     const qb__bp_cone_most most = qb__fdk_gpu_most(gpu, cut);
     const qb__bp_cone_problem *problem = &gpu->problem;
     const int *values = gpu->pick.choice.values;
-    qb_status status;
     gpu->run = run;
-    QB__TRY(gpu->cpu_filter ? qb__fdk_filter_open(&gpu->filter, gpu->fdk, run) : qb__fdk_gpu_filter_open(gpu));
-    QB__TRY(qb__queue_create(gpu->pick.device, &gpu->up));
-    QB__TRY(qb__queue_create(gpu->pick.device, &gpu->compute));
-    QB__TRY(qb__queue_create(gpu->pick.device, &gpu->out));
-    QB__TRY(variant->plan(gpu->pick.device, problem, most, values, &gpu->plan));
-    QB__TRY(qb__memory_create(gpu->pick.device, variant->packed_bytes(problem, most, values), &gpu->packed));
-    QB__TRY(
+    QB__OR_RETURN(gpu->cpu_filter ? qb__fdk_filter_open(&gpu->filter, gpu->fdk, run) : qb__fdk_gpu_filter_open(gpu));
+    QB__OR_RETURN(qb__queue_create(gpu->pick.device, &gpu->up));
+    QB__OR_RETURN(qb__queue_create(gpu->pick.device, &gpu->compute));
+    QB__OR_RETURN(qb__queue_create(gpu->pick.device, &gpu->out));
+    QB__OR_RETURN(variant->plan(gpu->pick.device, problem, most, values, &gpu->plan));
+    QB__OR_RETURN(qb__memory_create(gpu->pick.device, variant->packed_bytes(problem, most, values), &gpu->packed));
+    QB__OR_RETURN(
         qb__down_open(&gpu->way_down, gpu->pick.device, gpu->out, run->volume, qb__fdk_gpu_down(cut), &gpu->convert));
     if (qb__fdk_gpu_columns(cut) > 1)
-        QB__TRY(qb__device_sum_open(gpu->pick.device, run->ranks, qb__fdk_gpu_slab(gpu, cut), &gpu->sum));
-    QB__TRY(qb__device_arrays_attach(&gpu->arrays, qb__fdk_gpu_has(gpu), gpu->pick.device, gpu->up, gpu->out, run));
+        QB__OR_RETURN(qb__device_sum_open(gpu->pick.device, run->ranks, qb__fdk_gpu_slab(gpu, cut), &gpu->sum));
+    QB__OR_RETURN(
+        qb__device_arrays_attach(&gpu->arrays, qb__fdk_gpu_has(gpu), gpu->pick.device, gpu->up, gpu->out, run));
     qb__fdk_delegate_reading(gpu->reading, gpu->arrays.from != NULL);
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status join_device(void *state) {

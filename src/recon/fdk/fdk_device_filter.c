@@ -69,13 +69,11 @@ static qb_status make_views(const qb__fdk *fdk, tables *t) {
 
 static qb_status make_pixels(const qb__fdk *fdk, size_t row0, size_t rows, tables *t) {
     qb__cone_weights weights = fdk->weights;
-    qb_status status;
-    QB__TRY(qb__alloc(pixels_of(rows, fdk), sizeof *t->pixel, &t->pixel));
+    QB__OR_RETURN(qb__alloc(pixels_of(rows, fdk), sizeof *t->pixel, &t->pixel));
     if (by_view(fdk)) weights.kind = QB_REDUNDANCY_NONE;
     qb__cone_pixel_weights(fdk->geometry, &weights, 0, row0, row0 + rows, t->pixel);
-    if (by_view(fdk)) QB__TRY(split_shares(fdk, pixels_of(rows, fdk), t));
-out:
-    return status;
+    if (by_view(fdk)) QB__OR_RETURN(split_shares(fdk, pixels_of(rows, fdk), t));
+    return QB_OK;
 }
 
 /* ---- life ---- */
@@ -84,8 +82,7 @@ out:
  * weighted line integrals. */
 static qb_status describe_rows(qb__fdk_gpu *gpu, tables *t, qb__device_prep *prep) {
     const qb__fdk *fdk = gpu->fdk;
-    qb_status status;
-    QB__TRY(make_views(fdk, t));
+    QB__OR_RETURN(make_views(fdk, t));
     if (qb__fdk_gpu_makes_rows(fdk)) {
         *prep = (qb__device_prep){.quantity = QB_LINE_INTEGRAL,
                                   .dtype = QB_F32,
@@ -96,15 +93,14 @@ static qb_status describe_rows(qb__fdk_gpu *gpu, tables *t, qb__device_prep *pre
         return qb__fdk_gpu_rows_open(gpu);
     }
     qb__fdk_gpu_prep(gpu, prep);
-    QB__TRY(make_pixels(fdk, gpu->made.first_row, prep->rows, t));
+    QB__OR_RETURN(make_pixels(fdk, gpu->made.first_row, prep->rows, t));
     prep->weights = t->views;
     prep->share = t->pixel;
     prep->share_rows = true;
     prep->view_share = t->share;
     prep->columns = fdk->info->columns;
     prep->before = fdk->weights.before;
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__fdk_gpu_filter_open(qb__fdk_gpu *gpu) {

@@ -66,14 +66,11 @@ qb_status qb__fdk_gpu_rows_open(qb__fdk_gpu *gpu) {
     const qb__fdk *fdk = gpu->fdk;
     const qb__cone_rows_plan plan = plan_of(fdk);
     qb__fdk_made *made = &gpu->made;
-    qb_status status;
     made->views = views_at_once(fdk, &fdk->cut);
-    QB__TRY(open_prepare(gpu));
-    QB__TRY(qb__cone_rows_create(gpu->pick.device, &plan, &made->rows));
-    QB__TRY(qb__memory_create(gpu->pick.device, made->views * lines_of_view(fdk), &made->lines));
-    QB__TRY(qb__memory_create(gpu->pick.device, made->views * rows_of_view(fdk), &made->weighted));
-out:
-    return status;
+    QB__OR_RETURN(open_prepare(gpu));
+    QB__OR_RETURN(qb__cone_rows_create(gpu->pick.device, &plan, &made->rows));
+    QB__OR_RETURN(qb__memory_create(gpu->pick.device, made->views * lines_of_view(fdk), &made->lines));
+    return qb__memory_create(gpu->pick.device, made->views * rows_of_view(fdk), &made->weighted);
 }
 
 void qb__fdk_gpu_rows_close(qb__fdk_gpu *gpu) {
@@ -96,15 +93,12 @@ static qb_status run_views(const qb__fdk_gpu *gpu, const qb__fdk_window *run, si
     const qb__device_rows weighted = {made->weighted, 0, rows * width, width},
                           filtered = {out, to, rows * width, width};
     const qb__cone_rows_block block = {view0, view1, run->rows.r0, run->rows.r1, run->raw.first, run->raw.end};
-    qb_status status;
     if (lines)
-        QB__TRY(qb__device_filter_run(made->prepare, gpu->made.queue, &raw_rows, view0, view1, (unsigned)lines,
-                                      run->raw.first - gpu->made.first_row, 1, &line_rows));
-    QB__TRY(qb__cone_rows_run(made->rows, gpu->made.queue, &block, made->lines, made->weighted));
-    QB__TRY(qb__device_filter_run(gpu->made.filter, gpu->made.queue, &weighted, view0, view1, (unsigned)rows,
-                                  run->rows.r0, 1, &filtered));
-out:
-    return status;
+        QB__OR_RETURN(qb__device_filter_run(made->prepare, gpu->made.queue, &raw_rows, view0, view1, (unsigned)lines,
+                                            run->raw.first - gpu->made.first_row, 1, &line_rows));
+    QB__OR_RETURN(qb__cone_rows_run(made->rows, gpu->made.queue, &block, made->lines, made->weighted));
+    return qb__device_filter_run(gpu->made.filter, gpu->made.queue, &weighted, view0, view1, (unsigned)rows,
+                                 run->rows.r0, 1, &filtered);
 }
 
 qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run,

@@ -99,16 +99,14 @@ static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     fdk->resampled = wish == QB_RESAMPLE_ALWAYS || (wish == QB_RESAMPLE_AUTO && qb__virtual_detector_wanted(real));
     cJSON_AddBoolToObject(plan, "resampled", fdk->resampled);
     if (!fdk->resampled) return QB_OK;
-    qb_status status;
-    QB__TRY(qb__virtual_detector_create(real, &fdk->virtual_detector));
-    QB__TRY(qb__resampler_create(&fdk->resampler));
+    QB__OR_RETURN(qb__virtual_detector_create(real, &fdk->virtual_detector));
+    QB__OR_RETURN(qb__resampler_create(&fdk->resampler));
     fdk->geometry = &fdk->virtual_detector.geometry;
     double shape[] = {(double)fdk->geometry->rows, (double)fdk->geometry->columns};
     cJSON_AddItemToObject(plan, "upright_rows_columns", cJSON_CreateDoubleArray(shape, 2));
     qb__info(env, "views are resampled to a virtual flat detector of %zu x %zu pixels (rows drift by %.3g pixels%s)",
              fdk->geometry->columns, fdk->geometry->rows, drift, real->radius > 0 ? ", curved" : "");
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
@@ -116,11 +114,11 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     double field = qb__grid_field(&fdk->region.whole);
     qb_geometry_info info = {.struct_size = sizeof info};
     qb__circle circle;
-    qb_status status;
-    QB__TRY(qb_geometry_describe(fdk->real, &info));
-    QB__TRY(qb__fdk_check_path(fdk->real, &info, fdk->options->force, env));
-    QB__TRY(qb__circle_fit(fdk->geometry, &circle));
-    QB__TRY(qb__cone_weights_virtual(fdk->geometry, fdk->real, field, fdk->options->angle_weights, &fdk->weights));
+    QB__OR_RETURN(qb_geometry_describe(fdk->real, &info));
+    QB__OR_RETURN(qb__fdk_check_path(fdk->real, &info, fdk->options->force, env));
+    QB__OR_RETURN(qb__circle_fit(fdk->geometry, &circle));
+    QB__OR_RETURN(
+        qb__cone_weights_virtual(fdk->geometry, fdk->real, field, fdk->options->angle_weights, &fdk->weights));
     fdk->circular = circle.error <= 1e-3;
     fdk->same_weights =
         fdk->circular && (fdk->weights.kind == QB_REDUNDANCY_NONE || fdk->weights.kind == QB_REDUNDANCY_WANG);
@@ -136,15 +134,14 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     qb__fov_cone(fdk->real, info.field_radius, info.weights == QB_REDUNDANCY_WANG, &fdk->mask.fov);
     qb__fdk_report_outside(fdk, &info, env, plan);
     qb__fdk_warn_narrow(&info, fdk->options, grid, env);
-    QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options->allow_limited, env));
+    QB__OR_RETURN(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options->allow_limited, env));
     cJSON_AddStringToObject(plan, "redundancy", redundancy_name(fdk->weights.kind));
     cJSON_AddNumberToObject(plan, "coverage_deg", fdk->weights.span * degrees);
     cJSON_AddNumberToObject(plan, "missing_deg", fdk->weights.missing * degrees);
     cJSON_AddNumberToObject(plan, "magnification", info.magnification);
     cJSON_AddNumberToObject(plan, "field_of_view_radius_mm", info.field_radius);
     cJSON_AddBoolToObject(plan, "circular", info.circular);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Columns of filtered rows begin `before` columns to the left of the detector. */
@@ -235,7 +232,6 @@ static void describe_angles(const qb__fdk *fdk, char *text, size_t size) {
 
 qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) {
     qb__fdk *fdk = plan;
-    qb_status status;
     fdk->task = task;
     fdk->scan = task->scan;
     fdk->info = task->info;
@@ -243,26 +239,27 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fdk->prep = task->prep;
     fdk->real = fdk->geometry = task->more;
     fdk->alone = qb__device_is_asked(env);
-    QB__TRY(qb__geometry_check(fdk->real));
-    QB__TRY(check_shapes(fdk));
+    QB__OR_RETURN(qb__geometry_check(fdk->real));
+    QB__OR_RETURN(check_shapes(fdk));
     if (fdk->options->region && qb__comm_count(qb__comm_of(env)) > 1)
         return qb__fail(QB_UNSUPPORTED, "--region is for one process: leave it or the launcher out");
-    QB__TRY(qb__check_turning(fdk->real));
-    QB__TRY(decide_grid(fdk, env, decision));
-    QB__TRY(qb__mask_of(fdk->options->outside, fdk->options->circle, task->output->dtype, &fdk->grid, &fdk->mask));
-    QB__TRY(qb__fdk_windows(fdk, env));
-    QB__TRY(decide_detector(fdk, env, json));
-    QB__TRY(decide_weights(fdk, env, json));
-    QB__TRY(decide_matrices(fdk));
-    if (fdk->plane) QB__TRY(take_plane(fdk, decision));
-    QB__TRY(decide_kernel(fdk, json));
-    QB__TRY(qb__fdk_find_lost(fdk));
+    QB__OR_RETURN(qb__check_turning(fdk->real));
+    QB__OR_RETURN(decide_grid(fdk, env, decision));
+    QB__OR_RETURN(
+        qb__mask_of(fdk->options->outside, fdk->options->circle, task->output->dtype, &fdk->grid, &fdk->mask));
+    QB__OR_RETURN(qb__fdk_windows(fdk, env));
+    QB__OR_RETURN(decide_detector(fdk, env, json));
+    QB__OR_RETURN(decide_weights(fdk, env, json));
+    QB__OR_RETURN(decide_matrices(fdk));
+    if (fdk->plane) QB__OR_RETURN(take_plane(fdk, decision));
+    QB__OR_RETURN(decide_kernel(fdk, json));
+    QB__OR_RETURN(qb__fdk_find_lost(fdk));
     decision->lost = fdk->lost;
     decide_pairs(fdk, env, decision);
     qb__fdk_report_rows(fdk, env);
     describe_angles(fdk, decision->angles, sizeof decision->angles);
-    QB__TRY(qb__fdk_describe_geometry(fdk, json));
-    QB__TRY(qb__truncation_of(fdk->real, &decision->ends.ends));
+    QB__OR_RETURN(qb__fdk_describe_geometry(fdk, json));
+    QB__OR_RETURN(qb__truncation_of(fdk->real, &decision->ends.ends));
     decision->turn = (qb__turn_asked){.geometry = fdk->real};
     decision->pad = fdk->options->pad;
     qb__truncation_check_pad(fdk->options->filter, fdk->options->pad, &decision->ends);
@@ -270,8 +267,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
         qb__truncation_check_turn(fdk->weights.span * degrees, &decision->ends);
     decision->resume = fdk->options->resume;
     decision->checkpoint = fdk->options->checkpoint;
-out:
-    return status;
+    return QB_OK;
 }
 
 qb_status qb__fdk_decide_plane(const qb__task *task, void *plan, const qb_env *env, cJSON *json,

@@ -333,23 +333,21 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 
 static qb_status open_whole(on_device *d, const qb__cut *cut) {
     const qb__joseph_problem own = own_problem(d, cut);
-    qb_status status;
-    QB__TRY(qb__queue_create(d->pick.device, &d->queue));
-    QB__TRY(qb__joseph_plan_create(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values, &d->plan));
-    QB__TRY(qb__memory_create(d->pick.device, staging_bytes(d, cut), &d->staging));
-    QB__TRY(qb__device_vectors_create(d->pick.device, d->queue, &own, &d->own, &d->vectors));
-    if (d->spill.piece) QB__TRY(qb__device_vectors_spread(&d->own, d->spill.views, d->spill.piece));
-    QB__TRY(qb__vector_make_spilled(&d->vectors, QB__EQUATIONS, 0, &d->data));
-    QB__TRY(qb__vector_make_spilled(&d->vectors, QB__UNKNOWNS, 0, &d->volume));
+    QB__OR_RETURN(qb__queue_create(d->pick.device, &d->queue));
+    QB__OR_RETURN(
+        qb__joseph_plan_create(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values, &d->plan));
+    QB__OR_RETURN(qb__memory_create(d->pick.device, staging_bytes(d, cut), &d->staging));
+    QB__OR_RETURN(qb__device_vectors_create(d->pick.device, d->queue, &own, &d->own, &d->vectors));
+    if (d->spill.piece) QB__OR_RETURN(qb__device_vectors_spread(&d->own, d->spill.views, d->spill.piece));
+    QB__OR_RETURN(qb__vector_make_spilled(&d->vectors, QB__EQUATIONS, 0, &d->data));
+    QB__OR_RETURN(qb__vector_make_spilled(&d->vectors, QB__UNKNOWNS, 0, &d->volume));
     const bool spills = d->spill.piece > 0;
-    QB__TRY(qb__device_vectors_reserve(&d->own, QB__UNKNOWNS,
-                                       spills ? KEPT_UNKNOWNS : qb__iterative_unknown_vectors(d->run.it)));
-    QB__TRY(qb__device_vectors_reserve(&d->own, QB__EQUATIONS,
-                                       spills ? KEPT_EQUATIONS : qb__iterative_line_vectors(d->run.it)));
-    QB__TRY(qb__iterative_share(&d->run, run_room(d)));
-    QB__TRY(qb__iterative_exchange_make(&d->run, d->pick.device, d->queue));
-out:
-    return status;
+    QB__OR_RETURN(qb__device_vectors_reserve(&d->own, QB__UNKNOWNS,
+                                             spills ? KEPT_UNKNOWNS : qb__iterative_unknown_vectors(d->run.it)));
+    QB__OR_RETURN(qb__device_vectors_reserve(&d->own, QB__EQUATIONS,
+                                             spills ? KEPT_EQUATIONS : qb__iterative_line_vectors(d->run.it)));
+    QB__OR_RETURN(qb__iterative_share(&d->run, run_room(d)));
+    return qb__iterative_exchange_make(&d->run, d->pick.device, d->queue);
 }
 
 /* If the whole problem does not fit after all, the next attempt uses parts. */

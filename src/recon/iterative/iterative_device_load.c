@@ -20,13 +20,10 @@ size_t qb__iterative_piece_views(const on_device *d, const qb__cut *cut) {
  * a block on the device. */
 static qb_status put_views(on_device *d, size_t v, size_t count, void *block, void *vector) {
     const size_t each = qb__joseph_block_bytes(&d->problem, 1);
-    qb_status status;
     if (!d->spill.piece) return qb__joseph_columns_at(d->plan, d->queue, d->staging, 0, v, v + count, vector);
-    QB__TRY(qb__joseph_columns_at(d->plan, d->queue, d->staging, 0, 0, count, block));
-    QB__TRY(qb__memory_download(d->queue, block, 0, (char *)vector + v * each, count * each));
-    QB__TRY(qb__queue_finish(d->queue));
-out:
-    return status;
+    QB__OR_RETURN(qb__joseph_columns_at(d->plan, d->queue, d->staging, 0, 0, count, block));
+    QB__OR_RETURN(qb__memory_download(d->queue, block, 0, (char *)vector + v * each, count * each));
+    return qb__queue_finish(d->queue);
 }
 
 /* in_order: `numbers` holds this rank's views in the order of the vector. Otherwise it has the order of the scan. */

@@ -232,7 +232,6 @@ static size_t view_grain_of(const qb__iterative *it, const qb_env *env) {
 qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan, const qb_env *env,
                                cJSON *json, qb__decision *decision) {
     qb__iterative *it = plan;
-    qb_status status;
     it->solver = solver;
     it->scan = task->scan;
     it->info = task->info;
@@ -244,21 +243,21 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     decision->view_grain = it->view_grain;
     decision->summed = true;
     decision->shares_slices = qb__iterative_shares_slices(it);
-    QB__TRY(qb__iterative_regularisation(it->options, &(double){0}, &(double){0}));
-    QB__TRY(decide_geometry(it, task->more, env));
-    QB__TRY(decide_grid(it, env, decision));
-    QB__TRY(qb__truncation_check_size(it->geometry, &it->asked, INFINITY, &decision->ends));
+    QB__OR_RETURN(qb__iterative_regularisation(it->options, &(double){0}, &(double){0}));
+    QB__OR_RETURN(decide_geometry(it, task->more, env));
+    QB__OR_RETURN(decide_grid(it, env, decision));
+    QB__OR_RETURN(qb__truncation_check_size(it->geometry, &it->asked, INFINITY, &decision->ends));
     if (it->alone || solver->loose_ends) qb__truncation_check_height(it->geometry, &it->asked, &decision->ends);
     add_beyond(it);
     decision->turn = (qb__turn_asked){.geometry = it->geometry};
     decision->axis_found = it->looked;
     if (solver->grain)
-        QB__TRY(qb__iterative_order(it, solver->grain));
+        QB__OR_RETURN(qb__iterative_order(it, solver->grain));
     else
         it->rays = it->geometry;
-    QB__TRY(qb__projector_on_cpu(it->rays, &it->grid, qb__iterative_shares_slices(it), it->options->kernel, env,
-                                 &it->projector));
-    QB__TRY(qb__iterative_find_lost(it, &it->lost));
+    QB__OR_RETURN(qb__projector_on_cpu(it->rays, &it->grid, qb__iterative_shares_slices(it), it->options->kernel, env,
+                                       &it->projector));
+    QB__OR_RETURN(qb__iterative_find_lost(it, &it->lost));
     decision->lost = it->lost;
     if (isnan(it->center)) decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);
     check_rows(it, env);
@@ -269,8 +268,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     qb__info(env, "least squares of %zu line integrals in %zu voxels by %s, at most %d iterations%s",
              qb__iterative_equations(it), it->whole.n[0] * it->whole.n[1] * it->whole.n[2], solver->name,
              it->options->iterations, it->options->nonneg ? ", not below zero" : "");
-out:
-    return status;
+    return QB_OK;
 }
 
 void qb__iterative_facts(void *plan, const qb__cut *cut, qb__job_facts *facts) {

@@ -41,14 +41,11 @@ qb__comm *qb__iterative_others(const qb__iterative_run *r) { return r->run->rank
 
 qb_status qb__iterative_share(qb__iterative_run *r, size_t run_bytes) {
     const size_t ranks = (size_t)qb__comm_count(qb__iterative_others(r));
-    qb_status status = QB_OK;
     if (ranks < 2) return QB_OK;
-    QB__TRY(qb__alloc(ranks, sizeof *r->numbers, &r->numbers));
-    QB__TRY(qb__alloc(2 * ranks, sizeof *r->parts, &r->parts));
-    QB__TRY(qb__alloc(run_bytes, 1, &r->received));
-    QB__TRY(qb__alloc(run_bytes, 1, &r->sent));
-out:
-    return status;
+    QB__OR_RETURN(qb__alloc(ranks, sizeof *r->numbers, &r->numbers));
+    QB__OR_RETURN(qb__alloc(2 * ranks, sizeof *r->parts, &r->parts));
+    QB__OR_RETURN(qb__alloc(run_bytes, 1, &r->received));
+    return qb__alloc(run_bytes, 1, &r->sent);
 }
 
 qb_status qb__iterative_total(qb__iterative_run *r, double *sum) {
@@ -166,15 +163,13 @@ static qb_status pass_by_devices(qb__iterative_run *r, const qb__iterative_runs 
 }
 
 qb_status qb__iterative_join(qb__iterative_run *r) {
-    qb_status status = QB_OK;
     if (r->told) return QB_OK;
-    if (r->nccl) QB__TRY(qb__nccl_join(&r->nccl, r->carrier));
+    if (r->nccl) QB__OR_RETURN(qb__nccl_join(&r->nccl, r->carrier));
     r->told = true;
     if (r->nccl || r->carrier[0])
         qb__info(r->run->env, "ranks exchange by %s%s",
                  r->nccl ? "" : "the hosts' memory: ", r->nccl ? qb__nccl_version() : r->carrier);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* ---- all together ---- */
@@ -182,8 +177,7 @@ out:
 qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *runs) {
     const int ranks = qb__comm_count(qb__iterative_others(r)), self = qb__comm_rank(qb__iterative_others(r));
     qb__comm_part *from = r->parts, *to = r->parts + ranks;
-    qb_status status = QB_OK;
-    QB__TRY(qb__iterative_join(r));
+    QB__OR_RETURN(qb__iterative_join(r));
     if (r->nccl) return pass_by_devices(r, runs);
     for (size_t step = 0; step < runs->count + (size_t)ranks - 1; step++) {
         const size_t now = run_at(runs, step, self), next = run_at(runs, step + 1, self);
@@ -191,11 +185,10 @@ qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *run
         for (int i = 0; i < 2 * ranks; i++) r->parts[i] = (qb__comm_part){NULL, 0};
         if (self + 1 < ranks && now < SIZE_MAX) to[self + 1] = (qb__comm_part){r->sent, runs->bytes(runs->self, now)};
         if (self > 0 && next < SIZE_MAX) from[self - 1] = (qb__comm_part){r->received, runs->bytes(runs->self, next)};
-        QB__TRY(qb__comm_exchange(qb__iterative_others(r), mine, to, from));
+        QB__OR_RETURN(qb__comm_exchange(qb__iterative_others(r), mine, to, from));
     }
-    for (size_t run = 0; run < runs->count; run++) QB__TRY(tell(r, runs, run));
-out:
-    return status;
+    for (size_t run = 0; run < runs->count; run++) QB__OR_RETURN(tell(r, runs, run));
+    return QB_OK;
 }
 
 qb_status qb__iterative_barrier(qb__iterative_run *r, qb_status status) {

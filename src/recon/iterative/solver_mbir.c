@@ -133,22 +133,17 @@ static qb_status make_spilled(const mbir *s, void **vector) {
 /* Make a spilled vector of numbers from the host. They are loaded into z first, because a spilled vector cannot be
  * loaded. */
 static qb_status make_from(const mbir *s, const float *numbers, bool only_kept, void **vector) {
-    qb_status status;
     if (!numbers) return QB_OK;
-    QB__TRY(make_spilled(s, vector));
-    QB__TRY(s->a->load(s->a->self, QB__UNKNOWNS, numbers, only_kept, s->z));
+    QB__OR_RETURN(make_spilled(s, vector));
+    QB__OR_RETURN(s->a->load(s->a->self, QB__UNKNOWNS, numbers, only_kept, s->z));
     qb__vector_copy(s->v, s->z, *vector, s->a->unknowns);
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status make_weights(mbir *s) {
-    qb_status status;
     if (!s->model->weights) return QB_OK;
-    QB__TRY(qb__vector_make_spilled(s->v, QB__EQUATIONS, s->a->equations, &s->w));
-    QB__TRY(s->a->load(s->a->self, QB__EQUATIONS, s->model->weights, false, s->w));
-out:
-    return status;
+    QB__OR_RETURN(qb__vector_make_spilled(s->v, QB__EQUATIONS, s->a->equations, &s->w));
+    return s->a->load(s->a->self, QB__EQUATIONS, s->model->weights, false, s->w);
 }
 
 static size_t views_at_once(const mbir *s) { return s->a->most_views ? s->a->most_views : s->a->views; }
@@ -224,15 +219,13 @@ static qb_status slope_of(const mbir *s, size_t i, size_t subsets, int flags, do
     const size_t most = s->a->most_views ? s->a->most_views : s->a->all_views;
     const size_t own = views_in(s, s->a->subset, 0, i), mine = views_in(s, s->a->subset, i, subsets);
     const size_t first = views_in(s, s->a->all_subset, 0, i), count = views_in(s, s->a->all_subset, i, subsets);
-    qb_status status = QB_OK;
     for (size_t done = 0, some; done < count; done += some) {
         some = count - done < most ? count - done : most;
-        QB__TRY(s->a->forward_of(s->a->self, s->z, first + done, some, s->y));
+        QB__OR_RETURN(s->a->forward_of(s->a->self, s->z, first + done, some, s->y));
         *sum += weigh(s, own + done, s->a->most_views ? some : mine, flags);
-        QB__TRY(s->a->adjoint_of(s->a->self, s->y, first + done, some, done > 0, s->g));
+        QB__OR_RETURN(s->a->adjoint_of(s->a->self, s->y, first + done, some, done > 0, s->g));
     }
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Compute the curvature of the data term. */
@@ -440,11 +433,9 @@ out:
 static qb_status resume(mbir *s, const qb__solve_state *state, qb__solved *solved) {
     const qb__solve_keep *keep = s->options->keep;
     bool resumed = false;
-    qb_status status = QB_OK;
-    if (keep) QB__TRY(keep->resume(keep->self, state, &resumed));
+    if (keep) QB__OR_RETURN(keep->resume(keep->self, state, &resumed));
     if (resumed && solved->iterations > 0) s->begun -= solved->trace[solved->iterations - 1].seconds;
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Merge subsets until each begins at a view at which the engine can begin. */

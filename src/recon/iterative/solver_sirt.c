@@ -19,17 +19,15 @@ typedef struct sirt {
  * and the mean is low if rays see little of the volume. */
 static qb_status sum_up(const qb__linear *a, const qb__vectors *v, const void *b, sirt *s) {
     const double least = 1e-3 * a->crossing;
-    qb_status status;
     qb__vector_fill(v, 1, s->update, a->unknowns);
     qb__vector_fill(v, 1, s->lines, a->equations);
     qb__solve_mask(a, v, b, s->lines);
-    QB__TRY(a->forward(a->self, s->update, s->rows));
-    QB__TRY(a->adjoint(a->self, s->lines, s->columns));
+    QB__OR_RETURN(a->forward(a->self, s->update, s->rows));
+    QB__OR_RETURN(a->adjoint(a->self, s->lines, s->columns));
     qb__solve_mask(a, v, b, s->rows);
     qb__vector_invert(v, QB__EQUATIONS, least, s->rows, a->equations);
     qb__vector_invert(v, QB__UNKNOWNS, least, s->columns, a->unknowns);
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status run_sirt(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,

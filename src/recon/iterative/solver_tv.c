@@ -304,28 +304,26 @@ static qb_status iterate(tv *s, double next_relax, qb__vector_step *done) {
     const qb__vectors *v = s->v;
     const size_t n = s->a->unknowns, m = s->a->equations;
     double sums[QB__VECTOR_SUMS];
-    qb_status status;
-    QB__TRY(s->a->forward(s->a->self, s->ahead, s->lines));
+    QB__OR_RETURN(s->a->forward(s->a->self, s->ahead, s->lines));
     qb__vector_run(v,
                    (qb__vector_job){&dual_op, QB__EQUATIONS, m, .v = {s->lines, s->b, s->w, s->sigma, s->y},
                                     .s = {1 / s->balance, s->relax - 1}},
                    s->sums);
-    QB__TRY(total(s, s->sums, 3));
+    QB__OR_RETURN(total(s, s->sums, 3));
     qb__vector_run(v,
                    (qb__vector_job){&slope_op, QB__UNKNOWNS, n, .v = {s->ahead, s->p[0], s->p[1], s->p[2]},
                                     .s = {1 / (2 * s->balance), s->lambda / s->nu, s->relax - 1}},
                    sums);
     s->slopes = sums[0];
     s->relax = next_relax;
-    QB__TRY(s->a->adjoint(s->a->self, s->y, s->gradient));
+    QB__OR_RETURN(s->a->adjoint(s->a->self, s->y, s->gradient));
     qb__vector_run(v,
                    (qb__vector_job){&primal_op, QB__UNKNOWNS, n,
                                     .v = {s->gradient, s->p[0], s->p[1], s->p[2], s->tau, s->x, s->ahead},
                                     .s = {s->nu, s->balance, s->relax - 1}, .flags = s->options->nonneg ? NONNEG : 0},
                    sums);
     *done = (qb__vector_step){sums[0], sums[1], 0};
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status run(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v, const qb_env *env,

@@ -37,9 +37,8 @@ static qb_status tell_job(qb__mbir_keep *k) {
 static qb_status slab_of(qb__mbir_keep *k, const qb__solve_state *state, qb__checkpoint_slab *slab) {
     const qb__iterative *it = &k->cone->it;
     const int most = k->cone->m.options->equits;
-    qb_status status;
-    QB__TRY(tell_job(k));
-    if (!k->trace) QB__TRY(qb__alloc((size_t)most, sizeof *k->trace, &k->trace));
+    QB__OR_RETURN(tell_job(k));
+    if (!k->trace) QB__OR_RETURN(qb__alloc((size_t)most, sizeof *k->trace, &k->trace));
     for (int i = 0; i < most; i++) k->trace[i].equits = i + 1;
     *slab = (qb__checkpoint_slab){.first = it->slices.first + (qb__iterative_kept(it) ? 0 : it->rank),
                                   .slices = qb__iterative_kept_slices(it),
@@ -49,8 +48,7 @@ static qb_status slab_of(qb__mbir_keep *k, const qb__solve_state *state, qb__che
                                   .turns = *state->iterations,
                                   .most = most,
                                   .state = state};
-out:
-    return status;
+    return QB_OK;
 }
 
 static qb_status resume(void *self, const qb__solve_state *state, bool *resumed) {

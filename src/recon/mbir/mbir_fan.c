@@ -34,8 +34,7 @@ qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env) {
     const qb_scan_info *info = m->info;
     qb_geometry_info about = {.struct_size = sizeof about};
     char text[256];
-    qb_status status;
-    QB__TRY(qb__geometry_check(g));
+    QB__OR_RETURN(qb__geometry_check(g));
     if (g->beam != QB_BEAM_CONE)
         return qb__fail(QB_BAD_ARGUMENT,
                         "the geometry is a parallel beam's: leave it out, the scan's angles and --center say it all");
@@ -54,8 +53,7 @@ qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env) {
     const bool chosen = m->options->size.count || m->options->voxel > 0;
     if (!chosen && qb_geometry_describe(g, &about) == QB_OK && qb__grid_narrow(&about, &m->grid, text, sizeof text))
         qb__warn(env, "%s", text);
-out:
-    return status;
+    return QB_OK;
 }
 
 /* Distance in mm from the axis of the voxels that may change. */

@@ -55,12 +55,9 @@ static qb_status take_grid(qb__projection *p, const qb_grid *grid) {
 }
 
 qb_status qb__projection_take(qb__projection *p, const qb__projection_given *given) {
-    qb_status status;
-    QB__TRY(qb__tensor_open(given->volume, what, QB__MISSING_IMAGE, &p->source));
-    QB__TRY(take_geometry(p, given->geometry));
-    QB__TRY(take_grid(p, given->grid));
-out:
-    return status;
+    QB__OR_RETURN(qb__tensor_open(given->volume, what, QB__MISSING_IMAGE, &p->source));
+    QB__OR_RETURN(take_geometry(p, given->geometry));
+    return take_grid(p, given->grid);
 }
 
 qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid, const qb_geometry *geometry,

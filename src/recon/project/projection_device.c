@@ -176,21 +176,19 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     const qb__joseph_problem *of = &d->problem;
     const size_t slab = qb__joseph_slab_bytes(of, cut->slices), rays = qb__joseph_block_bytes(of, cut->views);
     qb__device *device = d->pick.device;
-    qb_status status;
     d->run = run;
     d->most = most_of(cut);
-    QB__TRY(qb__queue_create(device, &d->queue));
-    QB__TRY(qb__joseph_plan_create(device, of, d->most, d->pick.choice.values, &d->plan));
-    QB__TRY(qb__memory_create(device, slab, &d->slab));
-    QB__TRY(qb__memory_create(device, rays, &d->rays));
-    QB__TRY(qb__memory_create(device, plain_bytes(d, cut), &d->plain));
-    QB__TRY(qb__memory_fill(d->queue, d->slab, 0, 0, slab));
-    QB__TRY(qb__memory_fill(d->queue, d->rays, 0, 0, rays));
-    QB__TRY(qb__queue_finish(d->queue));
-    QB__TRY(qb__device_arrays_attach(&d->arrays, volume_there(d), device, d->queue, d->queue, run));
+    QB__OR_RETURN(qb__queue_create(device, &d->queue));
+    QB__OR_RETURN(qb__joseph_plan_create(device, of, d->most, d->pick.choice.values, &d->plan));
+    QB__OR_RETURN(qb__memory_create(device, slab, &d->slab));
+    QB__OR_RETURN(qb__memory_create(device, rays, &d->rays));
+    QB__OR_RETURN(qb__memory_create(device, plain_bytes(d, cut), &d->plain));
+    QB__OR_RETURN(qb__memory_fill(d->queue, d->slab, 0, 0, slab));
+    QB__OR_RETURN(qb__memory_fill(d->queue, d->rays, 0, 0, rays));
+    QB__OR_RETURN(qb__queue_finish(d->queue));
+    QB__OR_RETURN(qb__device_arrays_attach(&d->arrays, volume_there(d), device, d->queue, d->queue, run));
     qb__projection_delegate_reading(d->reading, d->arrays.from != NULL);
-out:
-    return status;
+    return QB_OK;
 }
 
 static void close_device(void *state) {

@@ -146,29 +146,27 @@ static void decide_output(qb__projection *p, qb__decision *d) {
 qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
                                 qb__decision *decision) {
     qb__projection *p = plan;
-    qb_status status;
     p->volume = task->input;
     p->options = task->options;
     p->output = task->output;
     const qb__projection_given *given = task->more;
-    if (p->options->geometry_out) QB__TRY(qb_geometry_can_save(p->options->geometry_out));
+    if (p->options->geometry_out) QB__OR_RETURN(qb_geometry_can_save(p->options->geometry_out));
     if (given->volume) {
-        QB__TRY(qb__projection_take(p, given));
+        QB__OR_RETURN(qb__projection_take(p, given));
     } else {
-        QB__TRY(qb_params_copy(qb_geometry_params, given->place, &p->place));
-        QB__TRY(open_volume(p));
-        QB__TRY(decide_grid(p, env));
-        QB__TRY(qb__projection_look(p, env));
-        QB__TRY(decide_scan(p, env));
-        QB__TRY(qb__projection_ends(p, env));
+        QB__OR_RETURN(qb_params_copy(qb_geometry_params, given->place, &p->place));
+        QB__OR_RETURN(open_volume(p));
+        QB__OR_RETURN(decide_grid(p, env));
+        QB__OR_RETURN(qb__projection_look(p, env));
+        QB__OR_RETURN(decide_scan(p, env));
+        QB__OR_RETURN(qb__projection_ends(p, env));
     }
-    QB__TRY(qb__geometry_check_units(&p->scan.geometry));
-    QB__TRY(qb__projector_on_cpu(&p->scan.geometry, &p->grid, false, p->options->kernel, env, &p->projector));
+    QB__OR_RETURN(qb__geometry_check_units(&p->scan.geometry));
+    QB__OR_RETURN(qb__projector_on_cpu(&p->scan.geometry, &p->grid, false, p->options->kernel, env, &p->projector));
     describe_scan(p, json);
     add_why(p, json);
     decide_output(p, decision);
-out:
-    return status;
+    return QB_OK;
 }
 
 void qb__projection_release(void *plan) {

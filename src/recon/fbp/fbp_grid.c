@@ -88,10 +88,8 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
     if (status == QB_OK) status = find_rows(fbp);
     if (status != QB_OK) return status;
     place_slices(fbp);
-    status = qb__grid_region_take(options->region, 2, &fbp->grid, &fbp->region);
-    if (status != QB_OK) return status;
-    status = qb__mask_of(options->outside, options->circle, fbp->output->dtype, &fbp->grid, &fbp->mask);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__grid_region_take(options->region, 2, &fbp->grid, &fbp->region));
+    QB__OR_RETURN(qb__mask_of(options->outside, options->circle, fbp->output->dtype, &fbp->grid, &fbp->mask));
     describe_output(fbp, decision);
     return QB_OK;
 }

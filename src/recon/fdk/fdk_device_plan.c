@@ -24,8 +24,7 @@ static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
     qb_status status = qb__prep_bound_of(fdk->scan, prep, &value);
     const double most = value * hu * (strncmp(filter, "none", 4) ? 0.5 * 4 / fdk->weights.pitch : 1);
     if (status != QB_OK || !(most < FLT_MAX / 4)) return status;
-    status = qb__alloc(fdk->problem.views, sizeof *gpu->largest, &gpu->largest);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__alloc(fdk->problem.views, sizeof *gpu->largest, &gpu->largest));
     for (size_t v = 0; v < fdk->problem.views; v++) gpu->largest[v] = (float)(most * fabs(fdk->weights.view[v]));
     gpu->problem.largest = gpu->largest;
     return QB_OK;

@@ -53,8 +53,7 @@ static qb_status decide_grid(qb__fdk *fdk, const qb_env *env, qb__decision *deci
     const double apart = grid->voxel[2];
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
     if (status != QB_OK) return status;
-    status = qb__grid_region_take(options->region, 3, grid, &fdk->region);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(qb__grid_region_take(options->region, 3, grid, &fdk->region));
     first += fdk->region.first[2];
     fdk->middle = first + grid->n[2] / 2 * (size_t)lround(grid->voxel[2] / apart);
     decision->grid = options->grid ? options->grid : "auto";

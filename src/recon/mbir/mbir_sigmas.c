@@ -196,8 +196,7 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
         return qb__fail(QB_BAD_INPUT,
                         "%s holds numbers that are none: mask or mend them, or give --sigma-%c and --sigma-y",
                         m->info->path, m->images.proximal ? 'p' : 'x');
-    status = check_size(m);
-    if (status != QB_OK) return status;
+    QB__OR_RETURN(check_size(m));
     check_usual(m, &usual, run->env);
     char without[96] = "", why[96] = "";
     if (m->measured.sigmas.left_out)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "device/device.h"
 
 /* NVIDIA's FFT library, opened at run time: QB_LIBCUFFT names the file, else the newest one that the driver runs is

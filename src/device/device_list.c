@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/circle.h"
 
-#include <math.h>
-
 #include "geometry/vector.h"
 
 /* Rodrigues' formula: a vector rotated by an angle about a unit axis, right-handed. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <stdbool.h>
-
 #include "geometry/turn.h"
 #include "quickbeam/geometry.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/curve.h"
 
-#include <math.h>
-
 #include "geometry/vector.h"
 
 /* Unit normal of the detector, away from the source. */

@@ -12,7 +12,6 @@
 #include "base/warning.h"
 #include "geometry/check.h"
 #include "geometry/curve.h"
-#include "geometry/matrix.h"
 #include "geometry/units.h"
 
 qb_status qb__grid_check(const qb_grid *grid) {

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 
 #include "geometry/matrix.h"
-#include "quickbeam/geometry.h"
 
 /* QB_BAD_ARGUMENT with the number for an invalid grid: no voxels, too many, or invalid lengths. */
 qb_status qb__grid_check(const qb_grid *grid);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/matrix.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/status.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/roll.h"
 
-#include <math.h>
-
 #include "geometry/circle.h"
 #include "geometry/matrix.h"
 #include "geometry/virtual_detector.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/parallel.h"
 
-#include <math.h>
-
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/vector.h"

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "geometry/bp_problem.h"
 #include "geometry/turn.h"
 #include "quickbeam/geometry.h"
-#include "quickbeam/recon.h"
 
 /* For each view the detector column h = ax ix + ay iy + h0 of the voxel with indices ix, iy, for bp_parallel_*. ax, ay,
  * h0 are [geometry->views], owned by the caller. QB_UNSUPPORTED for a cone beam, a degenerate view, and a view whose

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "geometry/runs.h"
 #include "quickbeam/status.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/phantom.h"
 
-#include <math.h>
-
 #include "base/memory.h"
 #include "geometry/vector.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <math.h>
 
 #include "geometry/curve.h"
 #include "geometry/phantom.h"

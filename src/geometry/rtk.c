@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/rtk.h"
 
-#include <math.h>
 #include <stdbool.h>
 
 #include "base/status.h"

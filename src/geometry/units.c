@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/units.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "base/status.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <stddef.h>
-
 #include "io/publish/publication.h"
 #include "job/grey_levels.h"
 #include "quickbeam/status.h"

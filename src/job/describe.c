@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "io/digest.h"
 #include "job/job.h"
 
 static void add_three(cJSON *plan, const char *name, double a, double b, double c) {

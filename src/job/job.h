@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <stdint.h>
-
-#include "base/inputs.h"
-#include "base/json.h"
 #include "geometry/partition.h"
 #include "io/digest.h"
-#include "job/pipeline.h"
 #include "job/volume_out.h"
-#include "quickbeam/recon.h"
 #include "quickbeam/scan.h"
-#include "quickbeam/status.h"
 
 /* The common part of every reconstruction; each method puts it first into its own struct. */
 struct qb_job {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/status.h"
 
 enum { DIGITS = 9, ALL_DIGITS = 17 };

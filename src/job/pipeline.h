@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/pool.h"
 #include "job/observer.h"
 #include "quickbeam/env.h"

@@ -2,21 +2,12 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "base/comm.h"
 #include "base/inputs.h"
-#include "base/json.h"
 #include "geometry/fov.h"
-#include "geometry/runs.h"
 #include "io/publish/journal.h"
-#include "io/publish/publication.h"
-#include "job/observer.h"
 #include "job/pipeline.h"
-#include "quickbeam/env.h"
-#include "quickbeam/io.h"
 #include "quickbeam/recon.h"
 #include "quickbeam/status.h"
 

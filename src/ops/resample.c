@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
-#include "cpu/rows/resample_row.h"
 
 enum { TAPS = QB__RESAMPLE_TAPS, PHASES = QB__RESAMPLE_PHASES, BEFORE = TAPS / 2 - 1 };
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "device/device.h"
 #include "planner/device_select.h"
 
 static char wanted[32];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The devices of this machine: the CPU, then CUDA and OpenCL devices. */
-#include "base/json.h"
 #include "quickbeam/device.h"
 
 #include <string.h>

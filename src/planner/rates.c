@@ -5,7 +5,6 @@
 
 #include "cpu/features.h"
 #include "planner/tuning.h"
-#include "planner/tuning_file.h"
 #include "planner/variants.h"
 
 /* A home folder may serve several machines. */

@@ -8,12 +8,9 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "base/json.h"
 #include "base/memory.h"
-#include "base/status.h"
 #include "io/formats.h"
 #include "planner/tuning.h"
-#include "planner/tuning_file.h"
 
 static const char write_name[] = "write_bytes_per_second", read_name[] = "read_bytes_per_second";
 

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "cpu/features.h"
-#include "planner/tuning_file.h"
 #include "planner/tuning_shipped.h"
 
 const char *qb__tuning_device(const qb__device_info *device, char *name, size_t size) {

@@ -2,12 +2,9 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
-#include "base/status.h"
 #include "device/device.h"
 #include "planner/tuning_file.h"
-#include "quickbeam/env.h"
 
 /* Results of `qb tune`: per device, variant and shape class, the best parameters and their speed. The user's JSON file
  * (QB_TUNING, else XDG_CONFIG_HOME/quickbeam/tuning.json, else ~/.config/quickbeam/tuning.json) takes precedence over

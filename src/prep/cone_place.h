@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/pool.h"
 #include "geometry/circle.h"
 #include "prep/prepare.h"
 

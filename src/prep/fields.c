@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "cpu/features.h"
-#include "cpu/rows/lines.h"
 #include "prep/prep.h"
 #include "quickbeam/io.h"
 

@@ -3,7 +3,6 @@
  * and -ln of counts and transmissions; or dark and a check of given line integrals. One of them is the first value step
  * of every scan. Then stripes that change over the views are subtracted. */
 #include "io/scan/drift.h"
-#include "prep/courses.h"
 #include "prep/prep.h"
 #include "prep/step.h"
 

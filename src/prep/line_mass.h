@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "io/scan/scan.h"
 #include "prep/row_sample.h"

@@ -6,7 +6,6 @@
 #include "io/scan/scan.h"
 #include "prep/prep.h"
 #include "prep/step.h"
-#include "quickbeam/scan.h"
 
 /* The noise of a scan's numbers: a number n has the variance base + slope * n. For photon counts base is 0 and slope 1;
  * a detector with g counts per photon has the slope g; readout noise adds a base. */

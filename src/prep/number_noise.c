@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan/scan.h"
 #include "quickbeam/io.h"
 
 enum { VIEWS = 24, ROWS = 4, SAMPLES = 1 << 15, LEAST = 64 };

@@ -16,13 +16,10 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "cpu/features.h"
-#include "prep/phase_device.h"
 #include "prep/neighbours.h"
 #include "prep/phase_response.h"
 #include "prep/prepare.h"
 #include "prep/scatter.h"
-#include "prep/step.h"
-#include "prep/scan_rows.h"
 #include "prep/warp.h"
 #include "quickbeam/io.h"
 

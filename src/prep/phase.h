@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "io/scan/scan.h"
-#include "prep/paganin.h"
 #include "prep/phase_device.h"
 
 /* Phase retrieval, smooth scatter correction, and before them images without distortion and shifts (prep/warp.h), for

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "device/device.h"
-#include "io/scan/scan.h"
 #include "kernels/filter/filter_device.h"
 #include "prep/paganin.h"
 #include "prep/phase_request.h"

@@ -11,7 +11,6 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "io/scan/scan.h"
 #include "prep/phase.h"
 #include "prep/row_sample.h"
 

@@ -10,7 +10,6 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "prep/fields.h"
-#include "prep/step.h"
 
 static const char constant[] = "constant:";
 static const char smooth[] = "smooth:";

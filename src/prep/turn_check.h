@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <stddef.h>
-
 #include "base/json.h"
 #include "prep/line_mass.h"
-#include "prep/row_sample.h"
-#include "quickbeam/env.h"
 #include "quickbeam/geometry.h"
 
 /* A check of whether the views turn as their angles state. For an object that turns, the centre of mass of a detector

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/squares.h"
-#include "base/status.h"
 
 enum { PARTS = QB__JUMP_PARTS, MOST_ROWS = 3, NEAR = 4 };
 

@@ -10,11 +10,8 @@
 #include "base/select.h"
 #include "base/sort.h"
 #include "base/squares.h"
-#include "base/status.h"
 #include "base/warning.h"
-#include "io/scan/scan.h"
 #include "prep/line_mass.h"
-#include "prep/row_sample.h"
 
 enum {
     ROWS = 3,

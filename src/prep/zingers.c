@@ -21,10 +21,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "cpu/features.h"
-#include "cpu/rows/lines.h"
 #include "prep/neighbours.h"
-#include "prep/prep.h"
-#include "prep/step.h"
 
 enum { BLOCK = 256 /* columns that the loop handles at once */ };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The least memory that any rank has. */
-#include "base/comm.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/reconstruction_parts.h"

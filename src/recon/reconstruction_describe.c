@@ -5,7 +5,6 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "job/job.h"
-#include "prep/phase.h"
 #include "prep/warp.h"
 #include "recon/reconstruction_parts.h"
 

@@ -13,7 +13,6 @@
 #include "base/warning.h"
 #include "geometry/parallel.h"
 #include "io/scan/scan.h"
-#include "quickbeam/project.h"
 #include "recon/draft_segments.h"
 #include "recon/reconstruction.h"
 #include "recon/reconstruction_parts.h"

@@ -11,7 +11,6 @@
 #include "geometry/circle.h"
 #include "io/scan/scan.h"
 #include "prep/line_mass.h"
-#include "prep/view_ends.h"
 #include "prep/view_steps.h"
 
 size_t qb__look_room(const qb__reconstruction *r) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "cpu/bp_cone/bp_cone.h"
 #include "kernels/bp_cone/bp_cone_device.h"
 
 /* Sizes that follow from the parameters of the kernels of exactly circular orbits; only for bp_cone_circular.c. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bp_parallel_layout.h"
 
-#include "base/memory.h"
 #include "kernels/macros.h"
 #include "kernels/rows_table.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bp_parallel_layout.h"
 
-#include "base/memory.h"
 #include "cpu/bp_parallel/bp_parallel_line.h"
 
 #include <math.h>

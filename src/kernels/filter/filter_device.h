@@ -3,7 +3,6 @@
 
 #include <stdint.h>
 
-#include "device/device.h"
 #include "kernels/filter/filter_plan.h"
 #include "kernels/macros.h"
 #include "quickbeam/array.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "device/device.h"
 #include "kernels/filter/filter_plan.h"
 #include "kernels/macros.h"
 #include "quickbeam/array.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/memory.h"
-#include "kernels/project_joseph/project_joseph_device.h"
 #include "kernels/project_joseph/project_joseph_flat.h"
 
 /* Shared only by project_joseph_rows.c (the variants), project_joseph_plan.c (plans) and project_joseph_run.c

@@ -7,7 +7,6 @@
 
 #include "base/fork.h"
 #include "base/inputs.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/params.h"
@@ -16,7 +15,6 @@
 #include "io/formats.h"
 #include "io/publish/outputs.h"
 #include "job/job.h"
-#include "quickbeam/recon.h"
 #include "recon/convert/conversion.h"
 
 typedef struct conversion {

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -13,7 +12,6 @@
 #include "base/warning.h"
 #include "job/grey_levels.h"
 #include "job/job.h"
-#include "job/volume_out.h"
 #include "quickbeam/io.h"
 
 static qb_status check_range(const qb_convert_options *o, qb__revalue *r) {

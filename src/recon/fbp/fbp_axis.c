@@ -6,8 +6,6 @@
 #include "base/status.h"
 #include "center/center.h"
 #include "io/scan/scan.h"
-#include "geometry/grid.h"
-#include "geometry/parallel.h"
 #include "recon/fbp/fbp.h"
 
 const float *qb__fbp_share_of(const qb__fbp *fbp, size_t view) {

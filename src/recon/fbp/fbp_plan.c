@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The plan of a parallel-beam reconstruction: grid, axis, weights, kernel, chunks, forecast. */
-#include "recon/fbp/fbp.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,10 +14,8 @@
 #include "base/status.h"
 #include "base/warning.h"
 #include "center/center.h"
-#include "geometry/parallel.h"
 #include "io/scan/scan.h"
 #include "job/job.h"
-#include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
 
 static qb_status check_scan(const qb_scan_info *info) {

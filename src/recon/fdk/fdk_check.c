@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "geometry/grid.h"
 #include "geometry/units.h"
 #include "io/scan/scan.h"
 #include "recon/fdk/fdk.h"

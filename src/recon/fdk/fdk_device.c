@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/status.h"
 
 /* Wait also after a failure, because running transfers use buffers that will be released. The first failure's message

@@ -5,7 +5,6 @@
  * on the column:
  *   q(view, row, column) = ramp of (share[row][column] * view_share[view][column] * line integral)
  * Other rows are made from line integrals before they are filtered (fdk_device_rows.c). */
-#include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "recon/fdk/fdk_device.h"

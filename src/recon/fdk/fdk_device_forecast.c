@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "base/comm.h"
-#include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
 #include "planner/device_model.h"
-#include "recon/fdk/fdk_cpu.h"
 #include "recon/fdk/fdk_device.h"
 
 /* ---- time ---- */

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/comm.h"
-#include "base/memory.h"
 #include "base/status.h"
 #include "recon/fdk/fdk_device.h"
 

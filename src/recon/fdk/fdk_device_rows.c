@@ -2,7 +2,6 @@
 /* Makes rows on the device before they are filtered, if a detector is resampled or its pixel weights differ between
  * views. Raw numbers of some views become line integrals, then weighted rows, then filtered rows. Two buffers of device
  * memory lie between these steps; they fit into the device's cache. */
-#include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
 #include "recon/fdk/fdk_device.h"

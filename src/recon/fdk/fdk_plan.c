@@ -9,11 +9,9 @@
 #include "base/status.h"
 #include "geometry/check.h"
 #include "geometry/circle.h"
-#include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "geometry/roll.h"
 #include "job/job.h"
-#include "planner/choose.h"
 #include "planner/device_select.h"
 #include "recon/fdk/fdk.h"
 

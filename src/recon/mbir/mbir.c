@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qb mbir: the method's row and its engines. */
 #include <math.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/params.h"

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "recon/mbir/mbir.h"
 
 enum { LEAST = 8, LEAST_BY_ITSELF = 24 };
 static const double enough = 0.001; /* a level stops if its change and the decrease of its cost are below this */

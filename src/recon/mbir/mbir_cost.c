@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/mbir/mbir.h"
 
 #include <math.h>
 

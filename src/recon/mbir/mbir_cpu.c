@@ -8,7 +8,6 @@
 #include "base/warning.h"
 #include "planner/choose.h"
 #include "planner/rates.h"
-#include "recon/mbir/mbir.h"
 #include "recon/mbir/mbir_descent.h"
 
 static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const qb__icd_settings *settings,

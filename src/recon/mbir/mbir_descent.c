@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/comm.h"
 #include "base/hash.h"
@@ -13,7 +12,6 @@
 #include "job/job.h"
 #include "quickbeam/io.h"
 #include "quickbeam/version.h"
-#include "recon/mbir/mbir.h"
 
 enum { READ_VIEWS = 64 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "recon/mbir/mbir.h"
 #include "recon/mbir/mbir_coarse.h"
 
 /* Line integrals of rays that hit no voxel. If they are not zero, the object extends beyond the volume, and voxels at

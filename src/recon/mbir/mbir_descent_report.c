@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/warning.h"
-#include "recon/mbir/mbir.h"
 
 static const double worth_telling = 0.01; /* share of the cost above which the rest is reported */
 

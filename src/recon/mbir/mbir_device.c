@@ -2,14 +2,12 @@
 /* A device as an engine of qb mbir: slices stay on the device during the descent. The CPU prepares line integrals. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernels/icd/icd_surrogate.h"
 #include "planner/device_pick.h"
 #include "recon/locked_ring.h"
-#include "recon/mbir/mbir.h"
 #include "recon/mbir/mbir_descent.h"
 
 typedef struct on_device {

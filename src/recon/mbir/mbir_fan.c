@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The geometry of a fan beam, and the start image of its descent. */
-#include "recon/mbir/mbir.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Values found in the data before the descent: weights from a file, sigma_x and sigma_y. */
 #include <math.h>
-#include <string.h>
 
 #include "base/comm.h"
 #include "base/log.h"

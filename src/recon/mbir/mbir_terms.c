@@ -3,7 +3,6 @@
 #include "recon/mbir/mbir.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/number.h"
 #include "base/params.h"

@@ -42,14 +42,12 @@ FUNCTION qb_surrogate surrogate_in(numbers n) {
 
 /* a = x, b = slope, c = curve, d = toward. Only slices s0 <= z < s1 step, in others b becomes 0. */
 VECTOR_KERNEL(prior_step) {
-    LOCAL float2 pairs[ITEMS];
     const qb_surrogate s = surrogate_in(more);
     const float nearest = more.v[10], diagonal = more.v[11], interslice = more.v[12];
     const float edges = more.v[13], corner = more.v[14], pull = more.v[15];
     float2 cost = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
         VOXEL(i);
-        if (!there) continue;
         if (iz < (int)s0 || iz >= (int)s1) {
             b[i] = 0.0f;
             continue;
@@ -87,7 +85,7 @@ VECTOR_KERNEL(prior_step) {
         if (flags & NONNEG && data > 0.0f && !(next > 0.0f)) next = 0.0f;
         b[i] = next;
     }
-    gather_sum(pairs, cost, 0, partial);
+    GATHER_1(cost);
 }
 
 /* a = a slice, b = x, s0: its z. Copies the slice from x; with PUT, to x; with CLEAR, sets it to zero in x. */
@@ -106,7 +104,6 @@ VECTOR_KERNEL(prior_slice) {
 
 /* a = x+, b = x, c = z. Sets z = x+ + s0 (x+ - x) + s1 (x+ - z) and x = x+. Sums: |x+ - x|, |x+|, (z - x+) (x+ - x). */
 VECTOR_KERNEL(prior_ahead) {
-    LOCAL float2 pairs[ITEMS];
     float2 change = FLOAT2(0.0f, 0.0f), size = change, against = change;
     FOR_ELEMENTS(i) {
         const float next = a[i], by = ADD(next, -b[i]), back = ADD(next, -c[i]);
@@ -116,15 +113,12 @@ VECTOR_KERNEL(prior_ahead) {
         size = add_square(size, fabs(next), 1.0f);
         against = add_square(against, -back, by);
     }
-    gather_sum(pairs, change, 0, partial);
-    gather_sum(pairs, size, 1, partial);
-    gather_sum(pairs, against, 2, partial);
+    GATHER_3(change, size, against);
 }
 
 /* a = A x, b = data, c = weights from a file; s0: 1 / sigma_y^2; s1: number of the rule for weights. Sets a = w (a -
  * b), or with CURVES a = w a. Sum: w r^2. */
 VECTOR_KERNEL(prior_misfit) {
-    LOCAL float2 pairs[ITEMS];
     float2 misfit = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
         const float y = b[i + shift];
@@ -138,28 +132,26 @@ VECTOR_KERNEL(prior_misfit) {
         a[i] = MUL(w, r);
         misfit = add_square(misfit, MUL(w, r), r);
     }
-    gather_sum(pairs, misfit, 0, partial);
+    GATHER_1(misfit);
 }
 
 /* Sum of |a - b|; then b = a. */
 VECTOR_KERNEL(prior_moved) {
-    LOCAL float2 pairs[ITEMS];
     float2 change = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
         change = add_square(change, fabs(ADD(a[i], -b[i])), 1.0f);
         b[i] = a[i];
     }
-    gather_sum(pairs, change, 0, partial);
+    GATHER_1(change);
 }
 
 /* Sum of (a - b)^2, without elements where b is NaN. */
 VECTOR_KERNEL(prior_apart) {
-    LOCAL float2 pairs[ITEMS];
     float2 sum = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
         if ((AS_INT(b[i]) & 0x7fffffff) > 0x7f800000) continue;
         const float by = ADD(a[i], -b[i]);
         sum = add_square(sum, by, by);
     }
-    gather_sum(pairs, sum, 0, partial);
+    GATHER_1(sum);
 }

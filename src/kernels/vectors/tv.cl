@@ -19,23 +19,19 @@ FUNCTION float beyond(float next, float old, float more) { return ADD(next, MUL(
 /* a: data, b: receives the weights w; only where rays are. With HOLES, a = -0 marks a masked ray with weight 0. Sums:
  * w, number of measured rays. */
 VECTOR_KERNEL(tv_weigh) {
-    LOCAL float2 pairs[ITEMS];
     float2 sum = FLOAT2(0.0f, 0.0f), rays = sum;
     FOR_ELEMENTS(i) {
         VOXEL(i);
-        if (!there) continue;
         const bool hole = flags & HOLES && AS_INT(a[i]) == (int)0x80000000u;
         const float w = hole ? 0.0f : EXP(MUL(-s0, a[i]));
         b[i] = w;
         sum = add_square(sum, w, 1.0f);
         if (!hole) rays = add_square(rays, 1.0f, 1.0f);
     }
-    gather_sum(pairs, sum, 0, partial);
-    gather_sum(pairs, rays, 1, partial);
+    GATHER_2(sum, rays);
 }
 
 VECTOR_KERNEL(tv_dual) {
-    LOCAL float2 pairs[ITEMS];
     float2 misfit = FLOAT2(0.0f, 0.0f), square = misfit, product = misfit;
     FOR_ELEMENTS(i) {
         const float r = ADD(a[i], -b[i]), sigma = MUL(s0, d[i]), w = c[i];
@@ -45,27 +41,22 @@ VECTOR_KERNEL(tv_dual) {
         if (w > 0.0f) square = add_square(square, next / w, next);
         product = add_square(product, next, b[i]);
     }
-    gather_sum(pairs, misfit, 0, partial);
-    gather_sum(pairs, square, 1, partial);
-    gather_sum(pairs, product, 2, partial);
+    GATHER_3(misfit, square, product);
 }
 
 VECTOR_KERNEL(tv_misfit) {
-    LOCAL float2 pairs[ITEMS];
     float2 misfit = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
         const float r = ADD(a[i], -b[i]);
         misfit = add_square(misfit, MUL(c[i], r), r);
     }
-    gather_sum(pairs, misfit, 0, partial);
+    GATHER_1(misfit);
 }
 
 VECTOR_KERNEL(tv_slope) {
-    LOCAL float2 pairs[ITEMS];
     float2 square = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
         VOXEL(i);
-        if (!there) continue;
         DIFFERENCES(a);
         const float p0 = ADD(b[i], MUL(s0, d0)), p1 = ADD(c[i], MUL(s0, d1)), p2 = ADD(d[i], MUL(s0, d2));
         const float size = sqrt(ADD(ADD(MUL(p0, p0), MUL(p1, p1)), MUL(p2, p2))), by = size > s1 ? s1 / size : 1.0f;
@@ -74,15 +65,13 @@ VECTOR_KERNEL(tv_slope) {
         d[i] = beyond(MUL(by, p2), d[i], s2);
         square = add_square(square, MUL(by, size), MUL(by, size));
     }
-    gather_sum(pairs, square, 0, partial);
+    GATHER_1(square);
 }
 
 VECTOR_KERNEL(tv_primal) {
-    LOCAL float2 pairs[ITEMS];
     float2 change = FLOAT2(0.0f, 0.0f), norm = change;
     FOR_ELEMENTS(i) {
         VOXEL(i);
-        if (!there) continue;
         UPHILL(t);
         const float old = f[i];
         float next = ADD(old, -MUL(MUL(s1, e[i]), t));
@@ -95,16 +84,13 @@ VECTOR_KERNEL(tv_primal) {
         change = add_square(change, by, by);
         norm = add_square(norm, next, next);
     }
-    gather_sum(pairs, change, 0, partial);
-    gather_sum(pairs, norm, 1, partial);
+    GATHER_2(change, norm);
 }
 
 VECTOR_KERNEL(tv_slack) {
-    LOCAL float2 pairs[ITEMS];
     float2 above = FLOAT2(0.0f, 0.0f), below = above, sixth = above, fourth = above;
     FOR_ELEMENTS(i) {
         VOXEL(i);
-        if (!there) continue;
         UPHILL(t);
         const float x = e[i] < 0.0f ? e[i] : 0.0f, square = MUL(x, x), cube = MUL(square, x);
         above = add_square(above, t > 0.0f ? t : 0.0f, 1.0f);
@@ -112,37 +98,28 @@ VECTOR_KERNEL(tv_slack) {
         sixth = add_square(sixth, cube, cube);
         fourth = add_square(fourth, square, square);
     }
-    gather_sum(pairs, above, 0, partial);
-    gather_sum(pairs, below, 1, partial);
-    gather_sum(pairs, sixth, 2, partial);
-    gather_sum(pairs, fourth, 3, partial);
+    GATHER_4(above, below, sixth, fourth);
 }
 
 VECTOR_KERNEL(tv_variation) {
-    LOCAL float2 pairs[ITEMS];
     float2 slopes = FLOAT2(0.0f, 0.0f), sixth = slopes, fourth = slopes;
     FOR_ELEMENTS(i) {
         VOXEL(i);
-        if (!there) continue;
         DIFFERENCES(a);
         const float x = a[i] > 0.0f ? a[i] : 0.0f, square = MUL(x, x), cube = MUL(square, x);
         slopes = add_square(slopes, sqrt(ADD(ADD(MUL(d0, d0), MUL(d1, d1)), MUL(d2, d2))), 1.0f);
         sixth = add_square(sixth, cube, cube);
         fourth = add_square(fourth, square, square);
     }
-    gather_sum(pairs, slopes, 0, partial);
-    gather_sum(pairs, sixth, 1, partial);
-    gather_sum(pairs, fourth, 2, partial);
+    GATHER_3(slopes, sixth, fourth);
 }
 
 VECTOR_KERNEL(tv_steps) {
-    LOCAL float2 pairs[ITEMS];
     float2 sum = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
         VOXEL(i);
-        if (!there) continue;
         sum = add_square(sum, a[i], 1.0f);
         a[i] = 1.0f / ADD(a[i], s0);
     }
-    gather_sum(pairs, sum, 0, partial);
+    GATHER_1(sum);
 }

@@ -3,10 +3,9 @@
 #include "vectors.clh"
 
 VECTOR_KERNEL(vector_dot) {
-    LOCAL float2 pairs[ITEMS];
     float2 sum = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) sum = add_square(sum, a[i], b[i]);
-    gather_sum(pairs, sum, 0, partial);
+    GATHER_1(sum);
 }
 
 VECTOR_KERNEL(vector_add) { FOR_ELEMENTS(i) b[i + shift] = ADD(b[i + shift], MUL(s0, a[i])); }
@@ -14,14 +13,13 @@ VECTOR_KERNEL(vector_add) { FOR_ELEMENTS(i) b[i + shift] = ADD(b[i + shift], MUL
 VECTOR_KERNEL(vector_fold) { FOR_ELEMENTS(i) b[i] = ADD(a[i], MUL(s0, b[i])); }
 
 VECTOR_KERNEL(vector_residual) {
-    LOCAL float2 pairs[ITEMS];
     float2 sum = FLOAT2(0.0f, 0.0f);
     FOR_ELEMENTS(i) {
         const float r = ADD(a[i], -c[i]);
         sum = add_square(sum, r, r);
         c[i] = flags & WEIGHTED ? MUL(b[i], r) : r;
     }
-    gather_sum(pairs, sum, 0, partial);
+    GATHER_1(sum);
 }
 
 VECTOR_KERNEL(vector_invert) { FOR_ELEMENTS(i) a[i] = a[i] > s0 ? 1.0f / a[i] : 0.0f; }
@@ -33,7 +31,6 @@ VECTOR_KERNEL(vector_free) { FOR_ELEMENTS(i) if (a[i] <= 0.0f && b[i] < 0.0f) b[
 VECTOR_KERNEL(vector_scale) { FOR_ELEMENTS(i) a[i] = MUL(a[i], s0); }
 
 VECTOR_KERNEL(vector_advance) {
-    LOCAL float2 pairs[ITEMS];
     float2 change = FLOAT2(0.0f, 0.0f), norm = change, below = change;
     FOR_ELEMENTS(i) {
         const float by = flags & WEIGHTED ? MUL(b[i], a[i]) : a[i], old = c[i];
@@ -47,9 +44,7 @@ VECTOR_KERNEL(vector_advance) {
         change = add_square(change, d, d);
         norm = add_square(norm, x, x);
     }
-    gather_sum(pairs, change, 0, partial);
-    gather_sum(pairs, norm, 1, partial);
-    gather_sum(pairs, below, 2, partial);
+    GATHER_3(change, norm, below);
 }
 
 /* Sets the elements of the volume or projection to s0 and the zeros around it to 0. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "geometry/check.h"
 #include "geometry/vector.h"
@@ -44,18 +45,31 @@ static qb_status count_at(const cJSON *parent, const char *key, double most, dou
     return qb__fail(QB_BAD_INPUT, "'%s' is %g", key, *out);
 }
 
+/* Versions above 1 may mean something else; a version may be an object, a number or a text. */
+static qb_status check_version(const cJSON *root) {
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "file"),
+                                                            "file_format_version"),
+                *major = cJSON_IsObject(version) ? cJSON_GetObjectItemCaseSensitive(version, "major") : version;
+    char *end = NULL;
+    const char *word = cJSON_IsString(major) ? major->valuestring : "";
+    double number = 1;
+    if (!major || cJSON_IsNull(major)) return QB_OK;
+    if (cJSON_IsNumber(major)) number = major->valuedouble;
+    if (cJSON_IsString(major)) number = qb__strtod(word, &end);
+    if ((!cJSON_IsNumber(major) && !cJSON_IsString(major)) || end == word)
+        return qb__fail(QB_BAD_INPUT, "its file_format_version '%.20s' is no number: correct it to 1", word);
+    return number < 2 ? QB_OK : qb__fail(QB_UNSUPPORTED, "its file_format_version is %g; 1 is read", number);
+}
+
 /* Words that would be taken for their usual values if they were not checked. */
 static qb_status path_of(const cJSON *root, const cJSON *scan, double turn, bool *last, bool *clockwise) {
     const cJSON *sense = cJSON_GetObjectItemCaseSensitive(scan, "direction"),
-                *final = cJSON_GetObjectItemCaseSensitive(scan, "include_final_angle"),
-                *version = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "file"),
-                                                            "file_format_version"),
-                *major = cJSON_GetObjectItemCaseSensitive(version, "major");
+                *final = cJSON_GetObjectItemCaseSensitive(scan, "include_final_angle");
     const char *word = cJSON_IsString(sense) ? sense->valuestring : "no text";
     *last = cJSON_IsTrue(final);
     *clockwise = strcasecmp(word, "CW") == 0;
-    if (cJSON_IsNumber(major) && major->valuedouble > 1)
-        return qb__fail(QB_UNSUPPORTED, "its file_format_version is %g; 1 is read", major->valuedouble);
+    const qb_status status = check_version(root);
+    if (status != QB_OK) return status;
     if (sense && !cJSON_IsNull(sense) && !*clockwise && strcasecmp(word, "CCW") != 0)
         return qb__fail(QB_BAD_INPUT, "its direction is '%.20s': correct it to CW or CCW", word);
     if (final && !cJSON_IsBool(final) && !cJSON_IsNull(final))
@@ -68,6 +82,15 @@ static qb_status path_of(const cJSON *root, const cJSON *scan, double turn, bool
     return QB_OK;
 }
 
+static qb_status check_detector(const cJSON *type) {
+    static const char *const flat[] = {"", "ideal", "real", "flat"};
+    const char *word = cJSON_IsString(type) ? type->valuestring : "";
+    for (size_t i = 0; i < sizeof flat / sizeof *flat; i++)
+        if (strcasecmp(word, flat[i]) == 0) return QB_OK;
+    return qb__fail(QB_UNSUPPORTED,
+                    "its detector is '%.20s'; flat ones are read (real, ideal): correct the type if it is flat", word);
+}
+
 static qb_status read_views(const cJSON *root, const cJSON *binning, qb_geometry *g) {
     const cJSON *geometry = cJSON_GetObjectItemCaseSensitive(root, "geometry"),
                 *detector = cJSON_GetObjectItemCaseSensitive(root, "detector"),
@@ -78,6 +101,7 @@ static qb_status read_views(const cJSON *root, const cJSON *binning, qb_geometry
     qb_status status;
     if (cJSON_IsString(type) && strcmp(type->valuestring, "cone") != 0)
         return qb__fail(QB_UNSUPPORTED, "its source is '%.20s'; cone is read", type->valuestring);
+    QB__TRY(check_detector(cJSON_GetObjectItemCaseSensitive(detector, "type")));
     QB__TRY(count_at(scan, "number_of_projections", QB__GEOMETRY_MOST_VIEWS, &views));
     QB__TRY(count_at(detector, "columns", 1e6, &columns));
     QB__TRY(count_at(detector, "rows", 1e6, &rows));

@@ -96,8 +96,9 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
     qb__prep_begin(&prepare->steps, NULL);
     for (size_t i = 0; qb__steps[i]; i++) {
         const qb__step *step = qb__steps[i];
-        const qb__pass pass = {scan,           options, env, prepare, fields, prepare->note[i], sizeof prepare->note[i],
-                               rows->keep_lost};
+        const qb__pass pass = {
+            scan,      options, env, prepare, fields, prepare->note[i], sizeof prepare->note[i], rows->keep_lost,
+            rows->axis};
         if (step->scope == QB__SCOPE_VIEW && step->wanted(info, options))
             QB__TRY(qb__neighbours_add(scan, options, step, &prepare->neighbours));
         if (step->scope != QB__SCOPE_SCAN || !step->wanted(info, options)) continue;

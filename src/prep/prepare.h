@@ -19,6 +19,7 @@ typedef struct qb__prepared {
     bool all;
     bool keep_lost; /* missing values stay NaN; passes over the scan fill them nevertheless */
     qb_pad ends;    /* see qb__prep.ends */
+    double axis;    /* column of the rotation axis in all rows; 0: not known */
 } qb__prepared;
 
 /* Run the passes over the scan: its fields, and other steps such as the air region of every view. Reports decisions.

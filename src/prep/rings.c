@@ -292,6 +292,7 @@ static qb_status measure(const qb__pass *asked) {
     float **field = lines ? &pass->fields->dark : &pass->fields->gain;
     QB__TRY(qb__fields_make(pass->fields, lines ? 0 : 1, field));
     QB__TRY(open_rings(pass, &r, threads));
+    r.how.axis = asked->scan->warp ? 0 : asked->axis;
     if (asked->scan->warp) r.how.parts |= QB__RINGS_MOVES;
     if (asked->scan->filtered && !asked->scan->warp) r.how.parts |= QB__RINGS_SOFT;
     if (qb__scan_span(qb_scan_describe(asked->scan)) > 1.5 * M_PI) r.how.parts |= QB__RINGS_TURNS;

@@ -50,6 +50,7 @@ typedef struct qb__rings_how {
     double snr;              /* factor by which a column must stand out */
     size_t large, small;     /* windows in columns */
     qb__rings_smooth smooth; /* curve for QB__RINGS_PROFILE */
+    double axis;             /* not of a method: column of the rotation axis; 0: not known */
 } qb__rings_how;
 
 /* Parses METHOD or METHOD:snr=S,large=N,small=N. N are columns of the unbinned detector; `bin` of them are one column
@@ -72,7 +73,8 @@ typedef struct qb__rings_row {
     float *sums;                          /* [QB__RINGS_SUMS][columns] of the views v / qb__rings_summed(views) */
     float *ranks;                         /* qb__rings_ranks_floats() numbers */
     double *stripe;                       /* [columns] found so far: to be subtracted from line integrals */
-    bool concentric;                      /* the object stands still: it turns about its own axis */
+    bool still;                           /* the object stands still: it turns about its own axis */
+    bool concentric;                      /* so it does, or a part such as a tube around it */
     double axis;                          /* of a concentric object, in columns */
     double *opposite;                     /* [2][columns] least and largest second difference beyond the axis */
     size_t sure;                          /* number of stripes found in air that would be sure elsewhere, too */
@@ -88,10 +90,10 @@ size_t qb__rings_work(size_t columns);
 /* Numbers from one line to the next where a line has QB__RING_ENDS numbers before and after it. */
 size_t qb__rings_apart(size_t columns);
 
-/* Fills concentric and opposite[]; after qb__rings_windows(). */
-void qb__rings_concentric(qb__rings_row *row);
-/* True if found[columns] resembles its mirror image about the axis, as the structure of a concentric object does. */
-bool qb__rings_is_mirrored(const qb__rings_row *row, const double *found);
+/* Fills still, concentric, axis and opposite[]; after qb__rings_windows(). */
+void qb__rings_concentric(const qb__rings_how *how, qb__rings_row *row);
+/* Sets walls[columns] where found[columns], weak stripes, may be walls of a concentric object; scratch[columns]. */
+void qb__rings_walls(const qb__rings_row *row, const double *found, double *scratch, bool *walls);
 /* True if a stripe of that height in column c may be the wall of a concentric object. */
 bool qb__rings_has_counterpart(const qb__rings_row *row, size_t c, double height);
 /* Adds narrow stripes in the columns at both ends that the object never covers. */

@@ -116,23 +116,34 @@ static void less_median(size_t n, size_t half, float *line, float *scratch) {
     }
 }
 
+/* The median of those values whose column is not spared. */
+static double middle_of(const double *values, const bool *spared, size_t n, double *scratch) {
+    size_t count = 0;
+    for (size_t c = 0; c < n; c++)
+        if (!spared[c]) scratch[count++] = values[c];
+    return count > 0 ? qb__middle(scratch, count) : 0;
+}
+
 /* 0 to 1: independence of neighbouring columns, of the result together with the stripes already removed. */
-static double unlike(const qb__rings_row *row, const double *found, double *squares) {
+static double unlike(const qb__rings_row *row, const double *found, double *squares, double *scratch) {
     const size_t n = row->columns;
     for (size_t c = 0; c < n; c++) squares[c] = (found[c] + row->stripe[c]) * (found[c] + row->stripe[c]);
-    const double all = qb__middle(squares, n);
+    const double all = middle_of(squares, row->doubt, n, scratch);
     for (size_t c = 1; c + 1 < n; c++) {
         const double second =
             found[c - 1] + row->stripe[c - 1] - 2 * (found[c] + row->stripe[c]) + found[c + 1] + row->stripe[c + 1];
-        squares[c - 1] = second * second / 6;
+        squares[c] = second * second / 6;
     }
-    const double alone = qb__middle(squares, n - 2);
+    squares[0] = squares[1], squares[n - 1] = squares[n - 2];
+    const double alone = middle_of(squares, row->doubt, n, scratch);
     return all > 0 ? fmax(0, fmin(1, (alone / all - SMOOTH) / (ROUGH - SMOOTH))) : 0;
 }
 
-/* The part of the sorted columns' result that structure does not explain, 0 to 1. found[column]: their mean. */
-static double trust(const qb__rings_row *row, const float *ranks, double *found, double *squares, double *errors) {
+/* The part of the sorted columns' result that structure does not explain, 0 to 1. found[column]: their mean. Sets
+ * row->doubt[column] where they may show walls of a concentric object. */
+static double trust(qb__rings_row *row, const float *ranks, double *found, double *squares, double *errors) {
     const size_t n = row->columns, each = RANKS / GROUPS;
+    double *scratch = errors + n;
     memset(found, 0, n * sizeof *found);
     memset(squares, 0, n * sizeof *squares);
     for (size_t g = 0; g < GROUPS; g++) {
@@ -149,9 +160,12 @@ static double trust(const qb__rings_row *row, const float *ranks, double *found,
         found[c] /= GROUPS;
         squares[c] = found[c] * found[c];
     }
-    const double shown = qb__middle(squares, n), error = qb__middle(errors, n);
-    const double explained = n < QB__RINGS_FEW ? EXPLAINED_FEW : EXPLAINED; /* medians of few columns vary */
-    return shown > 0 ? unlike(row, found, squares) * fmax(0, fmin(1, shown / (explained * error) - 1)) : 0;
+    qb__rings_walls(row, found, scratch, row->doubt);
+    const double shown = middle_of(squares, row->doubt, n, scratch), error = middle_of(errors, row->doubt, n, scratch);
+    /* medians of few columns vary */
+    const double explained = n < QB__RINGS_FEW || row->concentric ? EXPLAINED_FEW : EXPLAINED;
+    const double part = fmax(0, fmin(1, shown / (explained * error) - 1));
+    return shown > 0 ? part * unlike(row, found, squares, scratch) : 0;
 }
 
 /* ---- wavelets ---- */
@@ -205,12 +219,12 @@ void qb__rings_dense(const qb__rings_how *how, qb__rings_row *row) {
     for (size_t c = 0; c < n; c += LANES) make_ranks(&in, c, ranks, (float(*)[LANES])scratch);
     for (size_t q = 0; q < RANKS; q++) less_median(n, how->small / 2, ranks + q * n, scratch);
     const double part = trust(row, ranks, found, squares, errors);
-    /* all ranks of an object that stands still show the same structure */
-    if (part <= 0 || qb__rings_is_mirrored(row, found)) return;
+    if (part <= 0) return;
     row->kinds |= QB__RINGS_SORT;
     for (size_t c = 0; c < n; c++) squares[c] = fabs(found[c]);
     const double most = MOST * qb__middle(squares, n);
     if (how->parts & QB__RINGS_WAVELET) medians_of_details(&in, scratch, found);
     if (how->parts & QB__RINGS_PROFILE) qb__rings_profile(how, row, squares, found);
-    for (size_t c = 0; c < n; c++) row->stripe[c] += part * fmax(-most, fmin(most, found[c]));
+    for (size_t c = 0; c < n; c++)
+        if (!row->doubt[c]) row->stripe[c] += part * fmax(-most, fmin(most, found[c]));
 }

@@ -96,7 +96,7 @@ static void find_strong(const qb__rings_how *how, unsigned parts, qb__rings_row 
     row->kinds &= QB__RINGS_DEAD | QB__RINGS_COURSES;
     memset(row->stripe, 0, row->columns * sizeof *row->stripe);
     row->sure = 0;
-    qb__rings_concentric(row);
+    qb__rings_concentric(how, row);
     /* a small part of the object on the axis would look like a stripe in air */
     if ((parts & QB__RINGS_NARROW) && !(how->parts & (QB__RINGS_SOFT | QB__RINGS_TURNS))) qb__rings_air(row);
     if (parts & QB__RINGS_LARGE) qb__rings_wide(how, row);

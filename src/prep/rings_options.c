@@ -12,17 +12,17 @@
 enum { ALL = QB__RINGS_DEAD | QB__RINGS_COURSES | QB__RINGS_LARGE | QB__RINGS_NARROW | QB__RINGS_WAVELET };
 
 static const qb__rings_how methods[] = {
-    {"keep", 0, 3, 61, 15, NULL},
-    {"sort", QB__RINGS_NARROW | QB__RINGS_SORT, 3, 61, 15, NULL},
-    {"wavelet", QB__RINGS_NARROW | QB__RINGS_WAVELET, 3, 61, 15, NULL},
-    {"titarenko", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_titarenko},
-    {"raven", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_raven},
-    {"double-flat", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_double_flat},
-    {"fit", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_fit},
-    {"large", QB__RINGS_NARROW | QB__RINGS_LARGE, 3, 61, 15, NULL},
-    {"dead", QB__RINGS_DEAD, 3, 61, 15, NULL},
-    {"all", ALL, 3, 61, 15, NULL},
-    {"auto", ALL, 3, 61, 15, NULL},
+    {"keep", 0, 3, 61, 15, NULL, 0},
+    {"sort", QB__RINGS_NARROW | QB__RINGS_SORT, 3, 61, 15, NULL, 0},
+    {"wavelet", QB__RINGS_NARROW | QB__RINGS_WAVELET, 3, 61, 15, NULL, 0},
+    {"titarenko", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_titarenko, 0},
+    {"raven", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_raven, 0},
+    {"double-flat", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_double_flat, 0},
+    {"fit", QB__RINGS_NARROW | QB__RINGS_PROFILE, 3, 61, 15, qb__rings_fit, 0},
+    {"large", QB__RINGS_NARROW | QB__RINGS_LARGE, 3, 61, 15, NULL, 0},
+    {"dead", QB__RINGS_DEAD, 3, 61, 15, NULL, 0},
+    {"all", ALL, 3, 61, 15, NULL, 0},
+    {"auto", ALL, 3, 61, 15, NULL, 0},
 };
 
 /* KEY=NUMBER at `from`, up to a comma or the end. */

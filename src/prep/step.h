@@ -46,6 +46,7 @@ typedef struct qb__pass {
     char *note;                        /* [note_size] what was done, for report and provenance */
     size_t note_size;
     bool keep_lost; /* see qb__prepared.keep_lost */
+    double axis;    /* see qb__prepared.axis */
 } qb__pass;
 
 /* The current row of value and row steps. */

@@ -50,11 +50,12 @@ typedef struct qb__decision {
     qb__source *source;
     qb__truncation_check ends; /* rows that should end in air; zeroed: not checked */
     qb__turn_asked turn;       /* the stated positions of the views; zeroed: not checked */
-    double axis;               /* stated column of the axis of a parallel beam, if `turn` has no geometry */
-    bool axis_stated;          /* `axis` is valid */
-    bool axis_found;           /* a finder has found the axis: the frame does not check it */
-    qb__levels_asked levels;   /* values that the method cannot use; the frame looks for them */
-    qb__digest *digest;        /* digest of the input volume, updated while reading, reported as "volume"; NULL: none */
+    /* in the plan: column of the axis of a parallel beam, if `turn` has no geometry; NAN until begin() has found it */
+    const double *axis;
+    bool axis_stated;        /* the column is known before begin() */
+    bool axis_found;         /* a finder has found the axis: the frame does not check it */
+    qb__levels_asked levels; /* values that the method cannot use; the frame looks for them */
+    qb__digest *digest;      /* digest of the input volume, updated while reading, reported as "volume"; NULL: none */
     /* text about the views' angles for the plan; empty: the frame writes the first and last angle of the scan */
     char angles[448];
 } qb__decision;

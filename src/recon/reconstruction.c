@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "cpu/features.h"
+#include "geometry/circle.h"
 #include "io/mbirct/mbirct.h"
 #include "io/scan/scan.h"
 #include "io/tensor/tensor_stack.h"
@@ -323,12 +324,22 @@ static qb_status begin_source_digest(const qb__source *source, qb__digest *diges
     return qb__digest_begin(digest, shape[0], shape[1], shape[2] * qb_dtype_size(source->dtype), 0, shape[1]);
 }
 
+/* Column of the axis in all rows; NAN: not known, or another one in each row or view. */
+static double axis_of(const qb__reconstruction *r) {
+    const double OFF = 1; /* pixels from an ideal circle */
+    const qb__decision *d = &r->decision;
+    qb__circle circle;
+    if (!d->turn.geometry) return d->axis && d->turn.radians && !d->turn.file ? *d->axis : NAN;
+    return qb__circle_fit(d->turn.geometry, &circle) == QB_OK && circle.error < OFF ? circle.column : NAN;
+}
+
 /* If ranks share the views and all have all rows, one rank may read a row in one pass and another rank in a later pass.
  * The row counts in one digest only. If a pass reads all rows, that is the digest of the rank for which they are read;
  * else that of the rank to which they are streamed. */
 static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const qb__share *share = &r->share;
+    const double axis = axis_of(r);
     const qb__prepared rows = {.row0 = d->row0,
                                .row1 = d->row1,
                                .step = d->row_step,
@@ -336,7 +347,8 @@ static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
                                .own1 = share->own1,
                                .all = share->ranks != NULL,
                                .keep_lost = d->keep_lost,
-                               .ends = d->pad};
+                               .ends = d->pad,
+                               .axis = axis > 0 ? axis : 0};
     qb_status status = QB_OK;
     const bool late = share->ranks && !d->summed && !qb__prepare_reads_all(r->task.info, &r->prep);
     if (late) qb__digest_detach(&r->task.scan->digests, &r->job.digest);

@@ -47,7 +47,8 @@ static bool by_rows(const qb__reconstruction *r) {
 }
 
 static double axis_of(const qb__reconstruction *r) {
-    return r->decision.axis_stated || r->decision.axis_found ? r->decision.axis : NAN;
+    const qb__decision *d = &r->decision;
+    return d->axis && (d->axis_stated || d->axis_found) ? *d->axis : NAN;
 }
 
 qb_status qb__draft_check(const qb__reconstruction *r) {

@@ -59,7 +59,7 @@ void qb__axis_asked(const qb__reconstruction *r, qb__center_look *asked, double 
         if (!geometry->apart) asked->middle = circle.row;
     } else if (d->axis_stated && info->angles) {
         memcpy(radians, info->angles, info->views * sizeof *radians);
-        *stated = d->axis;
+        *stated = *d->axis;
     }
 }
 

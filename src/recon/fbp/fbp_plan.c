@@ -297,7 +297,7 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     qb__fbp_report_roll(fbp, env, json);
     decision->axis_found = fbp->found;
     decision->axis_stated = !fbp->roll.maps && !fbp->axis && !isnan(fbp->center);
-    decision->axis = fbp->center;
+    decision->axis = &fbp->center;
     if (!fbp->roll.maps) decision->turn = (qb__turn_asked){.radians = fbp->info->angles, .file = fbp->axis != NULL};
     decision->ends.ends = (qb__truncation){.count = {!fbp->fan.before, !fbp->fan.after}};
     decision->pad = options->pad;

@@ -212,7 +212,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
                                           &decision->ends));
     decision->axis_found = m->looked;
     decision->axis_stated = !m->rays && !isnan(m->center);
-    decision->axis = m->center;
+    decision->axis = &m->center;
     decision->turn = (qb__turn_asked){.radians = m->rays ? NULL : m->info->angles, .geometry = m->rays};
     if (!m->terms.weights_file && strncmp(m->options->weights, "transmission", 12) == 0)
         decision->levels.opaque = m->options->weights;

@@ -134,13 +134,12 @@ static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_res
     bool asked[FINDERS];
     double agrees = NAN;
     const double HALF = 0.5;
-    qb_status status = QB_OK;
     for (int i = 0; i < FINDERS; i++) {
         answer[i] = (qb__center_answer){NAN, 0};
         asked[i] = c->ask[i];
     }
-    if (asked[REGISTRATION]) QB__TRY(qb__center_registration(rows, &answer[REGISTRATION], each));
-    if (asked[OVERLAP]) QB__TRY(qb__center_overlap(rows, answer[REGISTRATION].column, &answer[OVERLAP], &agrees));
+    if (asked[REGISTRATION]) QB__OR_RETURN(qb__center_registration(rows, &answer[REGISTRATION], each));
+    if (asked[OVERLAP]) QB__OR_RETURN(qb__center_overlap(rows, answer[REGISTRATION].column, &answer[OVERLAP], &agrees));
     /* Opposite rays of a fan are half a turn plus twice their fan angle apart. Over a full turn the resulting errors
      * cancel; over less than a turn they do not. */
     if (c->short_fan) answer[REGISTRATION].confidence *= HALF;
@@ -148,13 +147,13 @@ static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_res
     if (!isnan(agrees)) answer[REGISTRATION].confidence *= qb__center_ramp(agrees, 0.2, 0.8);
     if (c->all) asked[OVERLAP] = !isnan(answer[OVERLAP].column);
     if (c->all) asked[SHARPNESS] = !one_sided(rows, &answer[OVERLAP]);
-    if (asked[SHARPNESS]) QB__TRY(ask_sharpness(&middle, &answer[SHARPNESS]));
-    if (asked[REGISTRATION] && c->anywhere) QB__TRY(qb__center_ends(rows, &answer[REGISTRATION], &answer[SHARPNESS]));
-    if (asked[MASS]) QB__TRY(qb__center_mass(rows, &answer[MASS]));
+    if (asked[SHARPNESS]) QB__OR_RETURN(ask_sharpness(&middle, &answer[SHARPNESS]));
+    if (asked[REGISTRATION] && c->anywhere)
+        QB__OR_RETURN(qb__center_ends(rows, &answer[REGISTRATION], &answer[SHARPNESS]));
+    if (asked[MASS]) QB__OR_RETURN(qb__center_mass(rows, &answer[MASS]));
     for (int i = 0; i < FINDERS; i++)
         if (asked[i]) add(result, finders[i], answer[i]);
-out:
-    return status;
+    return QB_OK;
 }
 
 static const double HOPELESS = 0.02;

@@ -30,11 +30,7 @@ static void destroy(qb_writer *writer) {
     qb__free((char *)writer->stack.quantity);
     qb__free((char *)writer->stack.description);
     qb__free((char *)writer->stack.compress);
-    qb__free(writer->angles);
-    qb__free(writer->written);
-    qb__free(writer->joined);
-    qb__free(writer->path);
-    qb__free(writer);
+    QB__FREE(writer->angles, writer->written, writer->joined, writer->path, writer);
 }
 
 static qb_status copy_text(const char **text) {

@@ -102,8 +102,7 @@ static qb_status pack_file(const qb_writer *writer, int out, size_t from, qb__st
         b.blocks[i].out = b.blocks[i].in + BLOCK;
     }
     if (status == QB_OK) status = pack_all(&b, out, threads, room, bytes);
-    qb__free(memory);
-    qb__free(b.blocks);
+    QB__FREE(memory, b.blocks);
     return status;
 }
 

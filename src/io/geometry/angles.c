@@ -217,9 +217,7 @@ static qb_status from_file(const char *text, double unit, size_t *views, double 
     else
         status = tell(&list, first, step, n, said);
 out:
-    qb__free(list.values);
-    qb__free(list.counts);
-    qb__free(path);
+    QB__FREE(list.values, list.counts, path);
     return status;
 }
 

@@ -51,9 +51,7 @@ void qb__guard_reader_close(qb__guard_reader *reader) {
         while (waitpid(reader->child, NULL, 0) < 0 && errno == EINTR) continue; /* the reason of the failure is kept */
     }
     pthread_mutex_destroy(&reader->lock);
-    qb__free(reader->file);
-    qb__free(reader->dataset);
-    qb__free(reader);
+    QB__FREE(reader->file, reader->dataset, reader);
 }
 
 static qb_status start(qb__guard_reader *reader) {

@@ -68,7 +68,6 @@ bool qb__external_find(const char *file, const char *name, const char *prefix, c
     if (!found && qb__target_of(file, &target) == QB_OK && (folder = qb__folder_of(target)) != NULL)
         found = try_name(path, folder, name);
     if (!found) found = try_name(path, NULL, name);
-    qb__free(folder);
-    qb__free(target);
+    QB__FREE(folder, target);
     return found;
 }

@@ -123,8 +123,7 @@ static qb_status most_above(const qb__frames *views, double limit, bool *most) {
     }
     *most = 2 * above > 3 * columns;
 out:
-    qb__free(raw);
-    qb__free(row);
+    QB__FREE(raw, row);
     return status;
 }
 

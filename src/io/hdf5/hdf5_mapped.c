@@ -229,8 +229,7 @@ qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, 
     if (m->source >= 0) H5Fclose(m->source);
     if (status == QB_OK) status = find_holes(whole, covered);
 out:
-    qb__free(covered);
-    qb__free(m);
+    QB__FREE(covered, m);
     return status;
 }
 #else

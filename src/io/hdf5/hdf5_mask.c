@@ -64,8 +64,7 @@ static qb_status read_marks(qb__source *source, qb__detector_mask *mask) {
     }
     mask->rows = source->shape[1], mask->columns = source->shape[2];
 out:
-    qb__free(raw);
-    qb__free(room);
+    QB__FREE(raw, room);
     return status;
 }
 

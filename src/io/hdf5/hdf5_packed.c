@@ -88,8 +88,7 @@ static qb_status open_files(qb_writer *writer, qb__h5_packed *p, bool fresh) {
         p->list = open(list, O_RDWR | O_CLOEXEC | (fresh ? O_CREAT | O_TRUNC : 0), 0666);
         if (p->list < 0) status = qb__fail_errno(errno, "opening", list);
     }
-    qb__free(images);
-    qb__free(list);
+    QB__FREE(images, list);
     return status;
 }
 
@@ -121,8 +120,7 @@ void qb__h5_packed_release(qb__h5_packed *p) {
     qb__spool_close(&p->spool);
     if (p->list >= 0) close(p->list);
     p->list = -1;
-    qb__free(p->folder);
-    qb__free(p->memory);
+    QB__FREE(p->folder, p->memory);
     p->folder = p->memory = NULL;
 }
 

@@ -322,8 +322,7 @@ static qb_status move_part(const qb__h5_parts *parts, const char *to, size_t par
     char *old = qb__join(parts->fresh, name), *fresh = qb__join(to, name);
     qb_status status = old && fresh ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", parts->folder);
     if (status == QB_OK && rename(old, fresh) != 0) status = qb__fail_errno(errno, "giving its name to", fresh);
-    qb__free(old);
-    qb__free(fresh);
+    QB__FREE(old, fresh);
     return status;
 }
 
@@ -343,10 +342,7 @@ out:
 void qb__h5_parts_release(qb__h5_parts *parts) {
     for (size_t i = 0; parts->fd && i < parts->count; i++)
         if (parts->fd[i] >= 0) close(parts->fd[i]);
-    qb__free(parts->fd);
-    qb__free(parts->offset);
-    qb__free(parts->folder);
-    qb__free(parts->fresh);
+    QB__FREE(parts->fd, parts->offset, parts->folder, parts->fresh);
     *parts = (qb__h5_parts){0};
 }
 #else

@@ -195,9 +195,7 @@ static void release_hdf5(qb_writer *writer) {
     if (!own) return;
     if (own->parts) qb__h5_parts_release(own->parts);
     if (own->packed) qb__h5_packed_release(own->packed);
-    qb__free(own->parts);
-    qb__free(own->packed);
-    qb__free(own);
+    QB__FREE(own->parts, own->packed, own);
 }
 
 const qb__writer_kind qb__hdf5_writer = {.begin = begin_hdf5,

@@ -109,8 +109,7 @@ qb_status qb__preview_write(qb__publication *set, const char *path, const float 
     qb_convert_from_float(small, rows * columns, QB_U8, low, high, grey);
     status = publish_png(set, path, grey, columns, rows);
 out:
-    qb__free(small);
-    qb__free(grey);
+    QB__FREE(small, grey);
     return status;
 }
 #else

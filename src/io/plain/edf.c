@@ -229,9 +229,7 @@ static qb_status read_edf(qb__source *source, const qb__region *region, void *ou
 static void release_edf(qb__source *source) {
     edf *e = (edf *)source;
     qb__notes_release(&e->files);
-    qb__free(e->frame);
-    qb__free(e->unpacked);
-    qb__free(e->general);
+    QB__FREE(e->frame, e->unpacked, e->general);
 }
 
 qb_status qb__edf_open(const char *path, const char *how, qb__source **out) {

@@ -60,8 +60,7 @@ static void settle(const char *path) {
     for (size_t n = name ? strlen(name) : 0; n > 1 && name[n - 1] == '/';) name[--n] = 0;
     char *folder = name ? qb__folder_of(name) : NULL;
     if (folder) qb__recover(folder, false, NULL);
-    qb__free(folder);
-    qb__free(name);
+    QB__FREE(folder, name);
 }
 
 static qb_status list_folder(const char *path, const char *extensions, qb__notes *files) {

@@ -65,10 +65,7 @@ typedef struct table {
 } table;
 
 static void release(table *t) {
-    for (size_t k = 0; k < NUMBERS; k++) {
-        qb__free(t->column[k].value);
-        qb__free(t->column[k].minus);
-    }
+    for (size_t k = 0; k < NUMBERS; k++) QB__FREE(t->column[k].value, t->column[k].minus);
 }
 
 static qb_status begin_column(column *c, const number *n, size_t files) {

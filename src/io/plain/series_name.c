@@ -10,9 +10,7 @@
 #include "io/tiff/tiff_write.h"
 
 void qb__series_release(qb__series *series) {
-    qb__free(series->folder);
-    qb__free(series->prefix);
-    qb__free(series->suffix);
+    QB__FREE(series->folder, series->prefix, series->suffix);
     *series = (qb__series){0};
 }
 

@@ -56,8 +56,7 @@ bool qb__settings_near(const char *path, char *found, size_t size) {
     size_t count = folder ? look_in(folder, found, size) : 0;
     char *above = folder && !count ? qb__folder_of(folder) : NULL;
     if (above) count = look_in(above, found, size);
-    qb__free(above);
-    qb__free(folder);
+    QB__FREE(above, folder);
     return count == 1;
 }
 

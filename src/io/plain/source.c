@@ -32,9 +32,7 @@ qb_status qb__source_create(size_t bytes, const char *format, const char *path, 
 void qb__source_close(qb__source *source) {
     if (!source) return;
     if (source->release) source->release(source);
-    qb__free(source->holes);
-    qb__free(source->path);
-    qb__free(source);
+    QB__FREE(source->holes, source->path, source);
 }
 
 qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count,
@@ -139,8 +137,7 @@ static bool widen(qb__notes *notes) {
         memcpy(text, notes->text, notes->count * sizeof *text);
         memcpy(kind, notes->kind, notes->count * sizeof *kind);
     }
-    qb__free(notes->text);
-    qb__free(notes->kind);
+    QB__FREE(notes->text, notes->kind);
     *notes = (qb__notes){text, kind, notes->count, room, notes->lost};
     return true;
 }
@@ -162,8 +159,7 @@ void qb__note_of(qb__notes *notes, qb_problem kind, const char *format, ...) {
 
 void qb__notes_release(qb__notes *notes) {
     for (size_t i = 0; i < notes->count; i++) qb__free(notes->text[i]);
-    qb__free(notes->text);
-    qb__free(notes->kind);
+    QB__FREE(notes->text, notes->kind);
     *notes = (qb__notes){0};
 }
 
@@ -171,12 +167,8 @@ void qb__scan_parts_release(qb__scan_parts *parts) {
     qb__frames_release(&parts->data);
     qb__frames_release(&parts->flats);
     qb__frames_release(&parts->darks);
-    qb__free(parts->mask.marks);
-    qb__free(parts->angles);
-    qb__free(parts->intensity);
-    qb__free(parts->flat_intensity);
-    qb__free(parts->flat_views);
-    qb__free(parts->shifts);
+    QB__FREE(parts->mask.marks, parts->angles, parts->intensity, parts->flat_intensity, parts->flat_views,
+             parts->shifts);
     for (size_t i = 0; i < sizeof parts->motion / sizeof *parts->motion; i++) qb__free(parts->motion[i].position);
     qb__free(parts->placed);
     qb__notes_release(&parts->notes);

@@ -52,8 +52,7 @@ qb_status qb__file_set_write(const qb__member *members, size_t count) {
         status = qb__fail(QB_IO, "%s: too many or too long names to write together", first->staging.target);
     else
         status = qb__write_fresh(name, first->staging.target, text, used);
-    qb__free(name);
-    qb__free(text);
+    QB__FREE(name, text);
     return status;
 }
 
@@ -112,7 +111,6 @@ qb_status qb__file_set_read(const char *folder, qb__member members[QB__FILE_SET_
     if (status == QB_OK) status = qb__read_text(name, TEXT_MOST, &text);
     if (status == QB_OK) status = parse(folder, text, (size_t)bytes, members, count);
     if (status == QB_NOT_FOUND) status = QB_OK;
-    qb__free(text);
-    qb__free(name);
+    QB__FREE(text, name);
     return status;
 }

@@ -64,8 +64,7 @@ static qb_status recover_around(const qb__publication *p, qb__staging_kind kind,
     prefix = NULL;
     if (status == QB_OK && kind == QB__STAGING_MEMBERS) status = qb__staging_prefix(kind, target, label, &prefix);
     if (prefix) qb__recover_for(target, prefix, false, p->count == 0, p->env);
-    qb__free(prefix);
-    qb__free(folder);
+    QB__FREE(prefix, folder);
     return status;
 }
 
@@ -77,8 +76,7 @@ static qb_status resume_from(qb__publication *p, qb__staging_kind kind, const ch
     qb_status status = folder ? qb__staging_prefix(kind, target, label, &prefix)
                               : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
     if (status == QB_OK) qb__recover_for(folder, prefix, true, false, p->env);
-    qb__free(prefix);
-    qb__free(folder);
+    QB__FREE(prefix, folder);
     if (status == QB_OK) status = qb__staging_resume(kind, target, label, staging);
     p->taken = status == QB_OK && staging->lock >= 0;
     if (status == QB_OK && !p->taken) qb__staging_release(staging);
@@ -140,8 +138,7 @@ static qb_status add_folder(qb__publication *p, const char *folder, bool whole, 
     if (status == QB_OK) status = qb__target_of(name, &target);
     const qb__staging_kind kind = whole ? QB__STAGING_STORE : there ? QB__STAGING_MEMBERS : QB__STAGING_FOLDER;
     if (status == QB_OK) status = add(p, kind, target, label, fresh);
-    qb__free(target);
-    qb__free(name);
+    QB__FREE(target, name);
     return status;
 }
 

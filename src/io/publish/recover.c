@@ -164,10 +164,7 @@ static qb_status recover_output(const char *path, const qb_env *env) {
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     if (status == QB_OK) status = qb__staging_prefix(QB__STAGING_FILE, target, NULL, &prefix);
     if (status == QB_OK) qb__recover_for(folder, prefix, false, true, env);
-    qb__free(prefix);
-    qb__free(folder);
-    qb__free(target);
-    qb__free(name);
+    QB__FREE(prefix, folder, target, name);
     return status;
 }
 

@@ -63,8 +63,7 @@ static qb_status name_folder(qb__staging *staging, const char *label) {
     char *parent = parent_folder(staging->kind, staging->target);
     qb__free(staging->folder);
     staging->folder = parent ? qb__join(parent, name) : NULL;
-    qb__free(parent);
-    qb__free(prefix);
+    QB__FREE(parent, prefix);
     return staging->folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", staging->target);
 }
 
@@ -133,10 +132,7 @@ qb_status qb__staging_names(const char *folder, const char *target, qb__staging 
 void qb__staging_release(qb__staging *staging) {
     if (staging->lock >= 0) close(staging->lock);
     qb__staging_list_drop(staging->folder);
-    qb__free(staging->folder);
-    qb__free(staging->target);
-    qb__free(staging->fresh);
-    qb__free(staging->old);
+    QB__FREE(staging->folder, staging->target, staging->fresh, staging->old);
     *staging = (qb__staging){.lock = -1};
 }
 
@@ -197,8 +193,7 @@ qb_status qb__staging_resume(qb__staging_kind kind, const char *target, const ch
         qb__free(folder);
     }
     if (list) closedir(list);
-    qb__free(prefix);
-    qb__free(parent);
+    QB__FREE(prefix, parent);
     return status;
 }
 

@@ -51,8 +51,7 @@ static qb_status move(const char *from, const char *to, const char *name, bool s
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
     else if (is_there(a) && !(spare && is_there(b)))
         status = rename_to(a, b, b);
-    qb__free(a);
-    qb__free(b);
+    QB__FREE(a, b);
     return status;
 }
 

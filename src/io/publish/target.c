@@ -53,8 +53,7 @@ static qb_status same_name(const char *a, const char *b, bool *same) {
     char *x = qb__folder_of(a), *y = qb__folder_of(b);
     *same = x && y && strcmp(qb__last_part(a), qb__last_part(b)) == 0 && (strcmp(x, y) == 0 || same_inode(x, y, &both));
     qb_status status = x && y ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", a);
-    qb__free(x);
-    qb__free(y);
+    QB__FREE(x, y);
     return status;
 }
 
@@ -66,8 +65,7 @@ qb_status qb__same_file(const char *a, const char *b, bool *same) {
     qb_status status = qb__target_of(a, &x);
     if (status == QB_OK) status = qb__target_of(b, &y);
     if (status == QB_OK) status = same_name(x, y, same);
-    qb__free(x);
-    qb__free(y);
+    QB__FREE(x, y);
     return status;
 }
 
@@ -130,10 +128,7 @@ bool qb__parts_near(const char *path) {
     if (status == QB_OK) status = qb__target_of(path, &file);
     if (status == QB_OK) parent = qb__folder_of(file);
     const bool near = parent && device_of(target, &a) && device_of(parent, &b) && a == b;
-    qb__free(folder);
-    qb__free(target);
-    qb__free(file);
-    qb__free(parent);
+    QB__FREE(folder, target, file, parent);
     return near;
 }
 

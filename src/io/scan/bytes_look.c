@@ -142,9 +142,7 @@ qb_status qb__bytes_exchanged(const qb__frame_series *frames, bool *exchanged) {
     QB__TRY(look(&l, &stored, &other));
     *exchanged = are_exchanged(&stored, &other);
 out:
-    qb__free(l.raw);
-    qb__free(l.line);
-    qb__free(l.sorted);
+    QB__FREE(l.raw, l.line, l.sorted);
     return status;
 }
 

@@ -50,7 +50,6 @@ qb_status qb__scan_find_covered(qb_scan *scan, const qb__frame *frames, const un
         if (found) tell(scan, chosen, found, count, most, side);
     }
 out:
-    qb__free(chosen);
-    qb__free(scratch);
+    QB__FREE(chosen, scratch);
     return status;
 }

@@ -75,7 +75,6 @@ qb_status qb__darks_exchanged(const qb__frame_series *darks, const qb__frame_ser
     QB__TRY(take(views, raw, &both[1]));
     *exchanged = are_exchanged(&both[0], &both[1]);
 out:
-    qb__free(raw);
-    qb__free(both);
+    QB__FREE(raw, both);
     return status;
 }

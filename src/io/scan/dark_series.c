@@ -66,8 +66,7 @@ static qb_status read_drifting(qb__source *source, const qb__region *region, voi
 static void release_drifting(qb__source *source) {
     drifting *d = (drifting *)source;
     qb__source_close(d->stored);
-    qb__free(d->more);
-    qb__free(d->weight);
+    QB__FREE(d->more, d->weight);
 }
 
 /* ---- the series ---- */
@@ -165,8 +164,7 @@ static qb_status wrap(const dark_series *d, const double *time, qb__source **sou
     *source = &made->base;
     return QB_OK;
 out:
-    qb__free(more);
-    qb__free(weight);
+    QB__FREE(more, weight);
     return status;
 }
 
@@ -195,8 +193,7 @@ static qb_status wrap_flats(const dark_series *d, const qb__flats *flats, const 
     status = wrap(d, time, &frames->source);
 out:
     qb__field_times_clear(&t);
-    qb__free(of_frame);
-    qb__free(time);
+    QB__FREE(of_frame, time);
     return status;
 }
 
@@ -240,7 +237,6 @@ qb_status qb__dark_series_load(qb_scan *scan, const qb__flats *darks, const qb__
              d.times.series, low, high);
 out:
     qb__field_times_clear(&d.times);
-    qb__free(d.time);
-    qb__free(d.more);
+    QB__FREE(d.time, d.more);
     return status;
 }

@@ -6,12 +6,7 @@
 
 void qb__drift_destroy(qb__drift *drift) {
     if (!drift) return;
-    qb__free(drift->mode);
-    qb__free(drift->weight);
-    qb__free(drift->time);
-    qb__free(drift->level);
-    qb__free(drift->monitor);
-    qb__free(drift);
+    QB__FREE(drift->mode, drift->weight, drift->time, drift->level, drift->monitor, drift);
 }
 
 /* The order of operations is that of drifting() in kernels/filter/prepare_rows.clh: the bits are the same. */

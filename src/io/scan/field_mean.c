@@ -41,10 +41,7 @@ qb_status qb__field_mean_begin(qb__field_mean *m, size_t pixels, size_t frames, 
 }
 
 void qb__field_mean_end(qb__field_mean *m) {
-    qb__free(m->sum);
-    qb__free(m->high);
-    qb__free(m->low);
-    qb__free(m->lost);
+    QB__FREE(m->sum, m->high, m->low, m->lost);
     *m = (qb__field_mean){0};
 }
 

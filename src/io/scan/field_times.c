@@ -100,7 +100,4 @@ out:
     return status;
 }
 
-void qb__field_times_clear(qb__field_times *t) {
-    qb__free(t->shot);
-    qb__free(t->first);
-}
+void qb__field_times_clear(qb__field_times *t) { QB__FREE(t->shot, t->first); }

@@ -223,11 +223,6 @@ qb_status qb__flat_pca_modes(const qb_scan *scan, const qb__frames *taken, const
     qb__print(drift->text, sizeof drift->text, "%zu principal components of %zu flats, %.3g %% of their variance",
               drift->modes, n, all > 0 ? 100 * found / all : 0);
 out:
-    qb__free(p.raw);
-    qb__free(p.x);
-    qb__free(p.gram);
-    qb__free(p.vector);
-    qb__free(p.value);
-    qb__free(sorted);
+    QB__FREE(p.raw, p.x, p.gram, p.vector, p.value, sorted);
     return status;
 }

@@ -61,8 +61,7 @@ static qb_status bin_modes(weighing *w) {
         for (size_t i = 0; i < squares; i++) mode[i] = count[i] > 0 ? mode[i] / count[i] : 0;
     }
 out:
-    qb__free(beam);
-    qb__free(count);
+    QB__FREE(beam, count);
     return status;
 }
 
@@ -195,8 +194,6 @@ qb_status qb__flat_pca_weigh(qb_scan *scan, const qb_env *env) {
     }
 out:
     for (size_t i = 0; w.line && i < threads; i++) qb__free(w.line[i]);
-    qb__free(w.line);
-    qb__free(w.raw);
-    qb__free(w.mode);
+    QB__FREE(w.line, w.raw, w.mode);
     return status;
 }

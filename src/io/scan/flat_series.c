@@ -123,8 +123,7 @@ static qb_status make_components(qb__field_times *t, bool known, const qb_env *e
         }
     }
 out:
-    qb__free(index);
-    qb__free(level);
+    QB__FREE(index, level);
     return status;
 }
 

@@ -113,10 +113,6 @@ qb_status qb__scan_look_at_flats(qb_scan *scan, bool keep) {
                     "%zu, column %zu: they leave rings; give more flats, or --rings all" QB__CODE("flat-zingers"),
                     l.found, l.row, l.column);
 out:
-    qb__free(l.raw);
-    qb__free(l.flat);
-    qb__free(l.line);
-    qb__free(l.scratch);
-    qb__free(l.high);
+    QB__FREE(l.raw, l.flat, l.line, l.scratch, l.high);
     return status;
 }

@@ -188,8 +188,6 @@ qb_status qb__scan_look_at_flats_place(qb_scan *scan) {
     QB__TRY(judge(&l, half, info->views, "the later half of the views", &told, &part));
     if (!told) QB__TRY(judge(&l, 0, half, "the first half of the views", &told, &part));
 out:
-    qb__free(l.raw);
-    qb__free(l.line);
-    qb__free(l.pattern);
+    QB__FREE(l.raw, l.line, l.pattern);
     return status;
 }

@@ -210,8 +210,7 @@ qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb_
             look_at_block(series, done * series->stride, qb__smaller(block, all - done), raw, samples, before, frames));
     }
 out:
-    qb__free(raw);
-    qb__free(samples);
+    QB__FREE(raw, samples);
     return status;
 }
 
@@ -235,7 +234,6 @@ qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__fr
     judge(samples, few * one.lines, qb__dtype_top(one.dtype), frame);
     if (range[0] <= range[1]) frame->least = range[0], frame->most = range[1];
 out:
-    qb__free(raw);
-    qb__free(samples);
+    QB__FREE(raw, samples);
     return status;
 }

@@ -78,8 +78,6 @@ qb_status qb__frames_median(const qb__frames *taken, bool lines, const qb_env *e
     found->left_out = found->saturated = 0;
     for (size_t i = 0; i < qb__ceil_div(widest, m.tile); i++) found->saturated += m.saturated[i];
 out:
-    qb__free(raw);
-    qb__free(m.scratch);
-    qb__free(m.saturated);
+    QB__FREE(raw, m.scratch, m.saturated);
     return status;
 }

@@ -142,9 +142,6 @@ qb_status qb__scan_find_gains(qb_scan *scan, const qb__frame *frames, const unsi
     }
     if (others) tell(scan, chosen, others, count, exp(most));
 out:
-    qb__free(skip);
-    qb__free(chosen);
-    qb__free(level);
-    qb__free(scratch);
+    QB__FREE(skip, chosen, level, scratch);
     return status;
 }

@@ -82,11 +82,7 @@ typedef struct scratch {
     double *sum;
 } scratch;
 
-static void scratch_release(scratch *s) {
-    qb__free(s->raw);
-    qb__free(s->line);
-    qb__free(s->sum);
-}
+static void scratch_release(scratch *s) { QB__FREE(s->raw, s->line, s->sum); }
 
 static qb_status scratch_create(const changed *c, size_t lines, scratch *s) {
     const size_t wide = c->image.columns * c->image.bin_u;

@@ -128,7 +128,6 @@ qb_status qb__scan_look_at_margins(qb_scan *scan, unsigned char **mask) {
     }
     if (l.zero[0] + l.zero[1]) status = leave_out(&l, mask);
 out:
-    qb__free(l.raw);
-    qb__free(l.lines);
+    QB__FREE(l.raw, l.lines);
     return status;
 }

@@ -129,8 +129,6 @@ qb_status qb__scan_find_open(qb_scan *scan, const qb__frame *frames, size_t coun
     QB__TRY(qb__alloc(count, sizeof *l.low, &l.low));
     QB__TRY(look(&l, frames, count, zero, open));
 out:
-    qb__free(l.raw);
-    qb__free(l.line);
-    qb__free(l.low);
+    QB__FREE(l.raw, l.line, l.low);
     return status;
 }

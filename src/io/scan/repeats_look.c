@@ -63,8 +63,6 @@ qb_status qb__scan_find_repeats(qb_scan *scan, const qb__frame *frames, const un
                   "--exclude or their angles%s",
                   finding.which, finding.count, count, finding.code);
 out:
-    qb__free(raw);
-    qb__free(which);
-    qb__free(scratch);
+    QB__FREE(raw, which, scratch);
     return status;
 }

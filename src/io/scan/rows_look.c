@@ -108,7 +108,6 @@ qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env, bool **lost) {
         tell(&l);
     if (left && left < info->rows) *lost = l.lost, l.lost = NULL;
 out:
-    qb__free(l.lost);
-    qb__free(l.raw);
+    QB__FREE(l.lost, l.raw);
     return status;
 }

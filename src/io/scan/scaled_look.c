@@ -116,7 +116,6 @@ qb_status qb__scan_look_at_scales(qb_scan *scan) {
     else
         status = look_at_all(scan, raw, line);
 out:
-    qb__free(raw);
-    qb__free(line);
+    QB__FREE(raw, line);
     return status;
 }

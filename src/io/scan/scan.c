@@ -162,8 +162,7 @@ static qb_status look_at_lone(qb_scan *scan, qb_quantity quantity, bool *transpo
     qb_convert_to_float(raw, info->dtype, count, image);
     *transposed = qb__looks_transposed_as(image, info->rows, info->columns, quantity);
 out:
-    qb__free(raw);
-    qb__free(image);
+    QB__FREE(raw, image);
     return status;
 }
 
@@ -545,14 +544,8 @@ void qb_scan_close(qb_scan *scan) {
     qb__scan_parts_release(&scan->parts);
     qb__free(scan->angles);
     qb__scan_forget_views(scan);
-    qb__free(scan->view);
-    qb__free(scan->lost_rows);
-    qb__free(scan->unmeasured);
-    qb__free(scan->intensity);
-    qb__free(scan->shifts);
-    qb__free(scan->turns);
-    qb__free(scan->flat);
-    qb__free(scan->dark);
+    QB__FREE(scan->view, scan->lost_rows, scan->unmeasured, scan->intensity, scan->shifts, scan->turns, scan->flat,
+             scan->dark);
     qb__drift_destroy(scan->drift);
     qb__free(scan->path);
     qb__inputs_release(&scan->inputs);

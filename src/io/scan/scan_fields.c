@@ -68,8 +68,7 @@ static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames
     for (*parts = 0; status == QB_OK && *parts < n; ++*parts) (*counts)[*parts] = part[*parts].count;
     if (status == QB_OK) status = qb__frames_join(part, n, frames);
     for (size_t i = 0; i < n; i++) qb__frames_release(&part[i]);
-    qb__free(part);
-    qb__free(list);
+    QB__FREE(part, list);
     return status == QB_OK ? QB_OK : qb__fail_in(status, "--%s", k->option);
 }
 
@@ -94,10 +93,7 @@ typedef struct series {
 } series;
 
 static void close_series(series *s) {
-    qb__free(s->bad);
-    qb__free(s->frames);
-    qb__free(s->index);
-    qb__free(s->part);
+    QB__FREE(s->bad, s->frames, s->index, s->part);
     qb__inputs_release(&s->files);
     qb__frames_release(&s->given);
 }
@@ -299,8 +295,7 @@ static qb_status judge(qb_scan *scan, series *flats, series *darks, bool keep, c
         if (keep) memcpy(seen[i].bad, before[i], seen[i].count * sizeof *before[i]);
     }
 out:
-    qb__free(before[0]);
-    qb__free(before[1]);
+    QB__FREE(before[0], before[1]);
     return status;
 }
 

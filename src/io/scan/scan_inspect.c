@@ -149,7 +149,6 @@ qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
     report(scan, &t, looks);
     scan->info.problems = scan->parts.notes.count;
 out:
-    qb__free(raw);
-    qb__free(view);
+    QB__FREE(raw, view);
     return status;
 }

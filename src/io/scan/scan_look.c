@@ -411,9 +411,6 @@ qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env, qb__looked 
         qb__info(env, "%s: %zu of %zu views were looked at for faults of single views", scan->path,
                  scan->info.looked_views, scan->info.views);
 out:
-    qb__free(l.frames);
-    qb__free(l.fault);
-    qb__free(l.levels);
-    qb__free(l.chosen);
+    QB__FREE(l.frames, l.fault, l.levels, l.chosen);
     return status;
 }

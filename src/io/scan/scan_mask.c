@@ -39,8 +39,7 @@ static qb_status read_marks(qb__source *source, unsigned char *marks) {
             marks[r * columns + c] = line[c] != 0 ? QB_PIXEL_MASKED : QB_PIXEL_MEASURED;
     }
 out:
-    qb__free(raw);
-    qb__free(line);
+    QB__FREE(raw, line);
     return status;
 }
 

@@ -59,8 +59,7 @@ static qb_status exclude(qb_scan *scan, const char *list) {
     else
         status = qb__scan_keep(scan, keep);
 out:
-    qb__free(out);
-    qb__free(keep);
+    QB__FREE(out, keep);
     return status;
 }
 
@@ -123,8 +122,7 @@ void qb__scan_forget_views(qb_scan *scan) {
     while (scan->chosen) {
         struct qb__chosen_views *chosen = scan->chosen;
         scan->chosen = chosen->next;
-        qb__free(chosen->geometry.view);
-        qb__free(chosen);
+        QB__FREE(chosen->geometry.view, chosen);
     }
 }
 

@@ -128,8 +128,7 @@ qb_status qb_volume_read(qb_volume *volume, const size_t first[3], const size_t 
             take_rows(volume, rows + i * each, first, count, step, line, out + (done + i) * count[1] * count[2]);
     }
 out:
-    qb__free(rows);
-    qb__free(line);
+    QB__FREE(rows, line);
     return status;
 }
 

@@ -57,8 +57,6 @@ qb_status qb__differences_read(const char *path, const qb__frame_head *head, siz
         }
     memcpy(out, image + row0 * columns, (row1 - row0) * columns * sizeof *out);
 out:
-    qb__free(table);
-    qb__free(data);
-    qb__free(image);
+    QB__FREE(table, data, image);
     return status;
 }

@@ -144,7 +144,6 @@ qb_status qb__elekta_scan(const char *path, const qb_scan_options *options, qb__
     QB__TRY(qb__source_scale(&parts->data.source, -1 / RANGE, 1));
     if (quiet) parts->data.source->trouble[0] = 0;
 out:
-    qb__free(text);
-    qb__free(heads);
+    QB__FREE(text, heads);
     return status;
 }

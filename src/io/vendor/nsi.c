@@ -298,7 +298,6 @@ qb_status qb__nsi_scan(const char *path, const qb_scan_options *options, qb__sca
     (void)options;
     const qb_status status =
         folder ? read_scan(&n, folder, parts) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
-    qb__free(folder);
-    qb__free(n.text);
+    QB__FREE(folder, n.text);
     return status;
 }

@@ -39,8 +39,7 @@ static qb_status read_list(const char *path, const qb__image *image, qb__detecto
     mask->rows = image->rows, mask->columns = image->columns;
     snprintf(mask->from, sizeof mask->from, "%.150s", path);
 out:
-    qb__free(text);
-    qb__free(marks);
+    QB__FREE(text, marks);
     return status;
 }
 

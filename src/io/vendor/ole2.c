@@ -211,9 +211,7 @@ qb_status qb__ole2_open(const char *path, qb__ole2 **out) {
 void qb__ole2_close(qb__ole2 *ole) {
     if (!ole) return;
     if (ole->fd >= 0) close(ole->fd);
-    qb__free(ole->fat.next);
-    qb__free(ole->mini.next);
-    qb__free(ole->mini_stream.list);
+    QB__FREE(ole->fat.next, ole->mini.next, ole->mini_stream.list);
     qb__ole2_names_release(&ole->names);
     qb__free(ole);
 }

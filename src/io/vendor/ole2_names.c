@@ -88,8 +88,7 @@ qb_status qb__ole2_names_load(const char *path, const unsigned char *raw, size_t
     QB__TRY(walk_tree(&w, version3, names));
     qsort(names->entry, names->count, sizeof *names->entry, compare);
 out:
-    qb__free(w.pending);
-    qb__free(w.met);
+    QB__FREE(w.pending, w.met);
     return status;
 }
 

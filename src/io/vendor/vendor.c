@@ -86,8 +86,7 @@ static qb_status share_at_top(const qb__vendor *v, qb__source *images, double *s
     }
     if (near >= LEAST) *share = (double)top / (double)near;
 out:
-    qb__free(raw);
-    qb__free(values);
+    QB__FREE(raw, values);
     return status;
 }
 

@@ -76,8 +76,7 @@ static qb_status read_lines(qb__source *images, const double row[2], float *line
         }
     }
 out:
-    qb__free(raw);
-    qb__free(band);
+    QB__FREE(raw, band);
     return status;
 }
 
@@ -201,9 +200,7 @@ static qb_status find_best(const qb__vendor *v, qb__source *images, const qb__wa
     }
     *best = best_of(&r, ways, m, count, clear);
 out:
-    qb__free(columns_of);
-    qb__free(turned);
-    qb__free(lines);
+    QB__FREE(columns_of, turned, lines);
     return status;
 }
 

@@ -53,8 +53,7 @@ static void release(qb__source *source) {
     zeiss *z = (zeiss *)source;
     if (z->fd >= 0) close(z->fd);
     qb__notes_release(&z->files);
-    qb__free(z->extents.list);
-    qb__free(z->first);
+    QB__FREE(z->extents.list, z->first);
 }
 
 static void name_image(const qb__zeiss_images *images, size_t i, char *name, size_t size) {

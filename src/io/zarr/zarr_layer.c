@@ -242,7 +242,6 @@ qb_status qb__zarr_put_layer(const qb__zarr_array *a, const char *folder, const 
     if (status != QB_OK) remove_files(&l, files);
 out:
     pthread_mutex_destroy(&l.lock);
-    qb__free(l.files);
-    qb__free(indices);
+    QB__FREE(l.files, indices);
     return status;
 }

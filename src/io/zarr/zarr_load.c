@@ -157,8 +157,7 @@ static qb_status read_json(const char *folder, const char *file, cJSON **root) {
         cJSON_Delete(*root);
         *root = NULL;
     }
-    qb__free(text);
-    qb__free(name);
+    QB__FREE(text, name);
     return status;
 }
 

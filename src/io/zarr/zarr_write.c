@@ -273,10 +273,7 @@ static void release_zarr(qb_writer *writer) {
     zarr_writer *z = writer->own;
     for (int level = 0; z && level < z->levels; level++) qb__spool_close(&z->spool[level]);
     if (!z) return;
-    qb__free(z->memory);
-    qb__free(z->half);
-    qb__free(z->own);
-    qb__free(z);
+    QB__FREE(z->memory, z->half, z->own, z);
 }
 
 /* Whether the kept images are complete. If a layer must be compressed again, the layers of higher levels that were made

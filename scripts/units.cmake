@@ -2,7 +2,7 @@
 # qb_units(LIST FOLDER): replace the sources of LIST by units that include several of them, written to FOLDER. A compiler
 # reads the headers once a unit, which halves the time of a build. Sources of a unit are of one folder, have the same options
 # and do not define a name twice. A source with definitions of its own, or that asks for GNU's headers, stays
-# alone, and so do kernels, whose headers have short names or are included several times.
+# alone, and so do kernels of a CPU, of ICD and of Joseph, whose headers have short names or are included several times.
 set(QB_UNIT_MOST 12)
 
 # The names that a source defines for itself alone.
@@ -34,8 +34,11 @@ function(qb_units list folder)
     get_source_file_property(own ${source} COMPILE_DEFINITIONS)
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     string(REGEX REPLACE ".*/(src|tools)/([a-z]+)/.*" "\\2" kind "${source}")
+    if(source MATCHES "/src/kernels/([a-z_]+)/")
+      set(kind kernels_${CMAKE_MATCH_1})
+    endif()
     # A unit test has its own in place of the sources of src/io/tensor.
-    if(own OR source MATCHES "/io/tensor/" OR NOT kind MATCHES "^[a-z]+$" OR kind MATCHES "cpu|kernels" OR NOT options MATCHES "NOTFOUND|^\\$<.*:-O1>$")
+    if(own OR source MATCHES "/io/tensor/" OR NOT kind MATCHES "^[a-z_]+$" OR kind MATCHES "cpu|kernels_(icd|project)" OR NOT options MATCHES "NOTFOUND|^\\$<.*:-O1>$")
       list(APPEND kept ${source})
       continue()
     endif()

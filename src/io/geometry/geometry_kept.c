@@ -11,13 +11,12 @@
 static const char key[] = "scan_geometry", down_key[] = "scan_rows_down", follow_key[] = "scan_angles_follow_geometry";
 
 bool qb__angles_follow(const qb_geometry *geometry, const double *radians) {
-    const double FAR = 1e-5;
     double most = 0;
     for (size_t i = 0; i < geometry->views; i++) {
         const double d = radians[i] - qb__view_angle(geometry->beam, &geometry->view[i]);
         most = fmax(most, fabs(d - 2 * M_PI * round(d / (2 * M_PI))));
     }
-    return most < FAR;
+    return most < 1e-5;
 }
 
 void qb__geometry_keep(const qb_geometry *geometry, const double *radians, cJSON *provenance) {

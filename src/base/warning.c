@@ -143,6 +143,9 @@ static const struct {
      "Opposite rays of a turn agree much better if the fan is wider or narrower than stated. The distance "
      "from source to detector, or the pixel size, is wrong, and so are values and sizes. --sdd counts from "
      "the source, not from the axis."},
+    {"exposures-differ",
+     "The file states different times of exposure for views and flats. Counts grow with the time, rates do "
+     "not, so nothing is divided by it. If both are counts, give --air, or scale the flats."},
     {"far-values", "A few line integrals are far from all others, as from hot pixels. They make streaks. Set them to "
                    "NaN, or give --weights FILE with 0 there."},
     {"few-views",

@@ -43,6 +43,22 @@ def load(scans, name, *more):
         return [file[f"exchange/{what}"][:] for what in ("data", "theta", *more)]
 
 
+def test_statements_that_are_not_applied_are_said(tmp_path):
+    """Exposures of flats and views, valid numbers, corrections that were made before."""
+    data, flats = np.full((6, 4, 8), 900, "u2"), np.full((2, 4, 8), 1000, "u2")
+    for path, value, words in (("count_time", [0.1, 0.1] + [0.2] * 6, "count_time is 0.2 in the views and 0.1 in the flats"), ("underload_value", 5, "underload_value is 5: smaller counts are kept"),
+                               ("flatfield_applied", True, "flatfield_applied is true, and there are flats"), ("data_scaling_factor", 0.5, "its _scaling_factor is not applied"),
+                               ("count_time", [0.1] * 8, None), ("underload_value", 0, None), ("flatfield_applied", False, None)):
+        write(tmp_path / "a.nx", data, np.arange(6) * 30.0, flats)
+        with h5py.File(tmp_path / "a.nx", "r+") as file:
+            file[f"entry/instrument/detector/{path}"] = value
+        said = qb("info", tmp_path / "a.nx").stdout
+        assert words in said if words else path not in said, said
+    with h5py.File(tmp_path / "a.nx", "r+") as file:
+        file["entry/instrument/detector/data"].attrs["valid_max"] = 950
+    assert "its valid_max is not applied" in qb("info", tmp_path / "a.nx").stdout
+
+
 @pytest.mark.parametrize("columns, rows", [(True, False), (False, True), (True, True)])
 def test_mirrored(scans, tmp_path, columns, rows):
     """The same bits as from the images as they should be, flats too, whole and in part."""

@@ -131,8 +131,9 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
                             qb__scan_parts *parts);
 qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const qb__h5_map *map,
                           qb__scan_parts *parts);
-/* Beam intensities and motor positions of an NXtomo entry with so many frames, whose kinds are known. */
-void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts);
+/* Beam intensities, exposures and motor positions of an NXtomo entry with so many frames, whose kinds are known. */
+void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, const char *group, size_t frames,
+                       qb__scan_parts *parts);
 /* Only flats or darks; QB_NOT_FOUND as above, QB_BAD_INPUT if its keys name none. */
 qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool dark,
                             qb__frames *out);

@@ -149,6 +149,23 @@ static qb_status read_saturation(hid_t file, const char *name, const char *detec
     return status;
 }
 
+/* What is said of the counts and has no effect here. */
+static void tell_unused(hid_t file, const char *name, const char *detector, qb__scan_parts *parts) {
+    char path[400];
+    snprintf(path, sizeof path, "%s/underload_value", detector);
+    const double least = number_at(file, name, path, &parts->notes);
+    if (least > 0)
+        qb__note(&parts->notes,
+                 "%s is %g: smaller counts are kept; mark such pixels by --mask" QB__CODE("metadata-unusable"), path,
+                 least);
+    snprintf(path, sizeof path, "%s/flatfield_applied", detector);
+    if (parts->flats.count && qb__h5_flag(file, name, path, &parts->notes))
+        qb__note_of(&parts->notes, QB_PROBLEM_FLATS,
+                    "%s is true, and there are flats, by which views are divided: if that was done before, give "
+                    "--quantity transmission" QB__CODE("metadata-unusable"),
+                    path);
+}
+
 /* Find the axis as a column of the stored images; motor positions count from their middle. */
 static void read_axis(hid_t file, const char *name, const char *detector, bool mirrored, qb__scan_parts *parts) {
     char stated[400], motor[400];
@@ -175,6 +192,7 @@ qb_status qb__nxtomo_detector(hid_t file, const char *name, const char *entry, c
     qb_status status = read_flips(file, name, group, parts, flipped);
     if (status == QB_OK) read_axis(file, name, group, flipped[0], parts);
     if (status == QB_OK) status = read_saturation(file, name, group, parts);
+    if (status == QB_OK) tell_unused(file, name, group, parts);
     return status;
 }
 #else

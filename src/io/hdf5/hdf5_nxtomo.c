@@ -268,7 +268,7 @@ qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const
     read_angles(file, name, &at, map, parts);
     status = qb__h5_mask(file, name, at.key, map, parts);
     if (status == QB_OK) status = qb__nxtomo_detector(file, name, at.entry, at.group, parts);
-    if (status == QB_OK) qb__nxtomo_sample(file, name, at.entry, at.keys, parts);
+    if (status == QB_OK) qb__nxtomo_sample(file, name, at.entry, at.group, at.keys, parts);
     return status;
 }
 #else

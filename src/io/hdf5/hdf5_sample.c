@@ -76,8 +76,34 @@ static void take_motion(hid_t file, const char *name, const char *entry, int way
     m->size = way < 3 ? qb__length_unit(m->unit) : qb__angle_unit(m->unit) * (180 / M_PI);
 }
 
-void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts) {
-    if (!*entry || !parts->data.index || frames < 2) return;
+static double mean_of(const double *values, const qb__frames *frames) {
+    double sum = 0;
+    for (size_t i = 0; i < frames->count; i++) sum += values[frames->index[i]] / (double)frames->count;
+    return sum;
+}
+
+/* Counts are not divided by the time of exposure, since some detectors store rates. */
+static void tell_exposures(hid_t file, const char *name, const char *group, size_t frames, qb__scan_parts *parts) {
+    const double SAME = 0.01;
+    char path[400];
+    snprintf(path, sizeof path, "%s/count_time", group);
+    double *values = of_frames(file, name, path, frames, &parts->notes);
+    if (!values) return;
+    const double views = mean_of(values, &parts->data), flats = mean_of(values, &parts->flats);
+    if (parts->flats.count && flats > 0 && fabs(views / flats - 1) > SAME)
+        qb__note_of(
+            &parts->notes, QB_PROBLEM_FIELDS,
+            "%s is %g in the views and %g in the flats, which is not applied: if both are counts, give --air, or "
+            "scale the flats by %g" QB__CODE("exposures-differ"),
+            path, views, flats, views / flats);
+    qb__free(values);
+}
+
+void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, const char *group, size_t frames,
+                       qb__scan_parts *parts) {
+    if (!parts->data.index || frames < 2) return;
+    tell_exposures(file, name, group, frames, parts);
+    if (!*entry) return;
     take_intensity(file, name, entry, frames, parts);
     for (int way = 0; way < 6; way++) take_motion(file, name, entry, way, frames, parts);
 }

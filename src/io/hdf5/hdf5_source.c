@@ -356,6 +356,23 @@ static qb_status read_lengths(hid_t file, const char *path, const char *label, q
     return qb__source_values(source, slope, intercept, missing[0]);
 }
 
+/* Statements about the numbers that are not applied: the range of valid numbers (CF convention), NXdata's factor. */
+static void tell_unused(hid_t file, const char *path, qb__source *source) {
+    static const char *const keys[] = {"valid_range", "valid_min", "valid_max"};
+    char factor[700];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (H5Aexists_by_name(file, path, keys[i], H5P_DEFAULT) > 0 && !*source->trouble)
+            qb__print(
+                source->trouble, sizeof source->trouble,
+                "its %s is not applied: mark numbers beyond it as NaN, or give --mask" QB__CODE("metadata-unusable"),
+                keys[i]);
+    snprintf(factor, sizeof factor, "%.600s_scaling_factor", path);
+    if (qb__h5_exists(file, factor) && !*source->trouble)
+        qb__print(source->trouble, sizeof source->trouble,
+                  "its _scaling_factor is not applied: multiply the data, or state scale_factor" QB__CODE(
+                      "metadata-unusable"));
+}
+
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source) {
     char label[1024], all[160];
     *source = NULL;
@@ -386,6 +403,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
         return qb__fail(QB_BAD_INPUT, "%s: its quantity, which says what the numbers are, cannot be read", label);
     }
     qb__h5_text(file, path, "units", (*source)->units, sizeof(*source)->units);
+    tell_unused(file, path, *source);
     char beam[16];
     if (qb__h5_text(file, path, "beam", beam, sizeof beam)) (*source)->beam = qb__beam_named(beam);
     return read_lengths(file, path, label, source);

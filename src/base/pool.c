@@ -74,10 +74,7 @@ qb_status qb__pool_create(int threads, qb__pool **out) {
     for (int i = 0; i < pool->threads; i++) {
         pool->worker[i] = (struct worker){.pool = pool, .index = i};
         int error = pthread_create(&pool->worker[i].thread, NULL, work, &pool->worker[i]);
-        if (error) {
-            status = qb__fail_errno(error, "starting", "a computing thread");
-            goto out;
-        }
+        if (error) QB__TRY(qb__fail_errno(error, "starting", "a computing thread"));
         pool->started++;
     }
 out:

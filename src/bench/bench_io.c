@@ -54,10 +54,7 @@ qb_status qb__bench_io(const qb_tool_bench_options *options, const qb_env *env, 
         bool same = memcmp(back.data, volume.data, nx * ny * nz * 4) == 0;
         qb_array_destroy(&back);
         unlink(path);
-        if (!same) {
-            status = qb__fail(QB_INTERNAL, "a %s volume did not come back as written", kinds[i]);
-            goto out;
-        }
+        if (!same) QB__TRY(qb__fail(QB_INTERNAL, "a %s volume did not come back as written", kinds[i]));
         cJSON *row = cJSON_AddObjectToObject(result, kinds[i]);
         cJSON_AddNumberToObject(row, "write_gigabytes_per_second", gigabytes / writing);
         cJSON_AddNumberToObject(row, "read_gigabytes_per_second", gigabytes / reading);

@@ -164,10 +164,7 @@ qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, qb__co
     all[1] = "--std=c++17";
     for (size_t i = 0; i < option_count; i++) all[i + 2] = options[i];
     int result = qb__nvrtc.create(&program, text, name, 0, NULL, NULL);
-    if (result) {
-        status = qb__fail(QB_INTERNAL, "NVRTC does not take %s (error %d)", name, result);
-        goto out;
-    }
+    if (result) QB__TRY(qb__fail(QB_INTERNAL, "NVRTC does not take %s (error %d)", name, result));
     result = qb__nvrtc.compile(program, (int)(option_count + 2), all);
     status = result ? complain(program, name, result) : take(program, cubin, binary);
 out:

@@ -104,10 +104,8 @@ qb_status qb__roll_of(const qb_geometry *real, double reach, double *axis, doubl
     QB__TRY(qb__alloc(real->views, sizeof *roll->map, &roll->map));
     for (size_t i = 0; i < real->views; i++) *pitch += across(&real->view[i]) / (double)real->views;
     for (size_t i = 0; i < real->views; i++) {
-        if (!meet(&real->view[i], &m)) {
-            status = qb__fail(QB_UNSUPPORTED, "view %zu: the rays lie in the detector's plane", i);
-            goto out;
-        }
+        if (!meet(&real->view[i], &m))
+            QB__TRY(qb__fail(QB_UNSUPPORTED, "view %zu: the rays lie in the detector's plane", i));
         QB__TRY(check_ray(real, i, reach > 0 ? reach : 0.5 * *pitch * (double)real->columns, *pitch));
         axis[i] = m.column0;
         *zero += m.row0 / (double)real->views;

@@ -162,10 +162,7 @@ qb_status qb__virtual_detector_create(const qb_geometry *real, qb__virtual_detec
     if (real->radius > 0) QB__TRY(qb__alloc(views, sizeof *virtual_detector->curve, &virtual_detector->curve));
     for (size_t i = 0; i < views; i++) {
         status = stand_of_view(real, &real->view[i], &stands[i], &mean);
-        if (status != QB_OK) {
-            status = qb__fail_in(status, "view %zu", i);
-            goto out;
-        }
+        if (status != QB_OK) QB__TRY(qb__fail_in(status, "view %zu", i));
     }
     QB__TRY(number_pixels(real, stands, &mean, &virtual_detector->geometry));
     for (size_t i = 0; i < views; i++) {

@@ -103,10 +103,8 @@ static qb_status make_plan(const char *phantom, const qb_simulate_options *optio
     uint64_t seed = (uint64_t)options->seed;
     qb_status status;
     QB__TRY(check_names(options));
-    if (options->flat_series && !(options->photons > 0)) {
-        status = qb__fail(QB_BAD_ARGUMENT, "--flat-series %d is about counts: give --photons N", options->flat_series);
-        goto out;
-    }
+    if (options->flat_series && !(options->photons > 0))
+        QB__TRY(qb__fail(QB_BAD_ARGUMENT, "--flat-series %d is about counts: give --photons N", options->flat_series));
     s->flat_series = qb__larger(1, (size_t)options->flat_series);
     qb__inputs_begin(&s->inputs);
     status = qb__simulate_place(s, options, env);

@@ -90,10 +90,8 @@ qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector, c
     size_t count = qb_array_count(&array);
     const size_t *shape = array.shape;
     bool square = shape[1] == 3 && shape[2] == 4, flat = shape[0] == 1 && shape[2] == 12;
-    if (!square && !flat) {
-        status = qb__fail(QB_BAD_INPUT, "its shape is %zu, %zu, %zu, not views, 3, 4", shape[0], shape[1], shape[2]);
-        goto out;
-    }
+    if (!square && !flat)
+        QB__TRY(qb__fail(QB_BAD_INPUT, "its shape is %zu, %zu, %zu, not views, 3, 4", shape[0], shape[1], shape[2]));
     QB__TRY(qb__alloc(count, sizeof *numbers, &numbers));
     if (array.dtype == QB_F64) {
         memcpy(numbers, array.data, count * sizeof *numbers);

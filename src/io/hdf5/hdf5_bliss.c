@@ -211,11 +211,9 @@ qb_status qb__bliss_scan(hid_t file, const char *name, const qb__h5_map *map, qb
     qb_status status = open_sequence(file, name, map, &s);
     if (status != QB_OK) return status;
     QB__TRY(open_kind(file, name, s, VIEWS, &parts->data));
-    if (!parts->data.count) {
-        status = qb__fail(QB_BAD_INPUT, "%s: the title of none of its %zu groups says projections: give --dataset",
-                          name, s->count);
-        goto out;
-    }
+    if (!parts->data.count)
+        QB__TRY(qb__fail(QB_BAD_INPUT, "%s: the title of none of its %zu groups says projections: give --dataset", name,
+                         s->count));
     QB__TRY(open_kind(file, name, s, FLATS, &parts->flats));
     QB__TRY(open_kind(file, name, s, DARKS, &parts->darks));
     parts->format = "ESRF raw HDF5";

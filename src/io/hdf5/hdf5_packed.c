@@ -201,10 +201,8 @@ static qb_status pack_layers(void *context, size_t first, size_t count, const ch
     if (spooled) QB__TRY(qb__spool_map(spool, first, &mapped));
     QB__TRY(write_chunks(writer, p, first, count, spooled ? mapped : data,
                          spooled ? qb__spool_stride(spool) : spool->image));
-    if (spooled && (fdatasync(writer->fd) != 0 || fdatasync(p->list) != 0)) {
-        status = qb__fail_writing(errno, writer->path);
-        goto out;
-    }
+    if (spooled && (fdatasync(writer->fd) != 0 || fdatasync(p->list) != 0))
+        QB__TRY(qb__fail_writing(errno, writer->path));
     for (size_t i = first; i < first + count; i++)
         QB__TRY(qb__spool_mark(spool, i, spooled ? QB__SPOOL_FLUSHED : QB__SPOOL_PACKED));
 out:

@@ -252,19 +252,15 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
     }
     size_t size = qb_dtype_size(h5->base.dtype), count, bytes;
     h5->type = qb__h5_type(h5->base.dtype);
-    if (!qb__mul(shape[0], shape[1], shape[2], &count) || !qb__mul(count, size, 1, &bytes)) {
-        status = qb__fail(QB_BAD_INPUT, "%s: %zu x %zu x %zu values are too many", label, shape[0], shape[1], shape[2]);
-        goto out;
-    }
+    if (!qb__mul(shape[0], shape[1], shape[2], &count) || !qb__mul(count, size, 1, &bytes))
+        QB__TRY(qb__fail(QB_BAD_INPUT, "%s: %zu x %zu x %zu values are too many", label, shape[0], shape[1], shape[2]));
     haddr_t offset = layout == H5D_CONTIGUOUS ? H5Dget_offset(h5->set) : HADDR_UNDEF;
     if (offset != HADDR_UNDEF && same_bytes(stored, h5->type)) {
         status = open_plain(h5->set, label, h5->base.dtype, shape, offset, source);
         goto out;
     }
-    if (layout != H5D_CHUNKED && layout != H5D_VIRTUAL && H5Dget_storage_size(h5->set) < bytes) {
-        status = qb__fail(QB_BAD_INPUT, "%s: its %zu bytes were never written", label, bytes);
-        goto out;
-    }
+    if (layout != H5D_CHUNKED && layout != H5D_VIRTUAL && H5Dget_storage_size(h5->set) < bytes)
+        QB__TRY(qb__fail(QB_BAD_INPUT, "%s: its %zu bytes were never written", label, bytes));
     if (layout == H5D_VIRTUAL && h5->stored > 3) {
         status =
             qb__fail(QB_UNSUPPORTED, "%s is a virtual dataset of %d dimensions: map it with three", label, h5->stored);

@@ -115,10 +115,8 @@ static qb_status begin_hdf5(qb_writer *writer) {
                       (stack->mask ? 4 * (uint64_t)stack->shape[1] * stack->shape[2] : 0);
     size_t n = stack->angles ? stack->shape[0] : 0;
     qb_status status = QB_OK;
-    if (packed && !writer->set) {
-        status = qb__fail(QB_BAD_ARGUMENT, "%s: a file of one slice is not compressed: give .tif", writer->path);
-        goto out;
-    }
+    if (packed && !writer->set)
+        QB__TRY(qb__fail(QB_BAD_ARGUMENT, "%s: a file of one slice is not compressed: give .tif", writer->path));
     if (spread || packed) QB__TRY(make_own(writer, spread, packed));
     if (spread) QB__TRY(begin_parts(writer));
     if (writer->taken_up) {

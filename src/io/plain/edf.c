@@ -245,10 +245,7 @@ qb_status qb__edf_open(const char *path, const char *how, qb__source **out) {
     QB__TRY(qb__alloc(TEXT_ROOM, 1, &text));
     QB__TRY(qb__alloc(QB__EDF_HEADER + 1, 1, &e->general));
     for (size_t i = 0; i < e->files.count; i++) QB__TRY(list_file(e, i, text));
-    if (!e->base.shape[0]) {
-        status = qb__fail(QB_BAD_INPUT, "%s holds no EDF image", path);
-        goto out;
-    }
+    if (!e->base.shape[0]) QB__TRY(qb__fail(QB_BAD_INPUT, "%s holds no EDF image", path));
     e->base.dtype = e->frame[0].dtype;
     e->base.shape[1] = e->frame[0].rows;
     e->base.shape[2] = e->frame[0].columns;

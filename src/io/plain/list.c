@@ -176,10 +176,7 @@ static qb_status list(const char *path, const char *extensions, qb__notes *files
         QB__TRY(list_pattern(path, &p, files));
     else
         qb__note(files, "%s", path);
-    if (files->lost) {
-        status = qb__fail(QB_NO_MEMORY, "%s: no memory for the names of its files", path);
-        goto out;
-    }
+    if (files->lost) QB__TRY(qb__fail(QB_NO_MEMORY, "%s: no memory for the names of its files", path));
     if (files->count == 0) {
         status = folder ? no_images(path, extensions) : qb__fail(QB_NOT_FOUND, "no file matches %s", path);
         goto out;

@@ -141,11 +141,9 @@ static qb_status find_array(const file *f, const char *name, array *found) {
         unsigned char tag[TAG];
         QB__TRY(qb__pread_all(f->fd, f->path, tag, TAG, at));
         const uint32_t type = word(f, tag), bytes = word(f, tag + 4);
-        if (bytes > f->bytes - at - TAG) {
-            status = qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within an element of %u bytes",
-                              f->path, (unsigned long long)f->bytes, bytes);
-            goto out;
-        }
+        if (bytes > f->bytes - at - TAG)
+            QB__TRY(qb__fail(QB_BAD_INPUT, "%s is incomplete: it ends at byte %llu, within an element of %u bytes",
+                             f->path, (unsigned long long)f->bytes, bytes));
         if (type == MATRIX || type == COMPRESSED) {
             QB__TRY(look_at(f, at + TAG, type, bytes, &a));
             const int axes = a.shape[0] > 1 ? 3 : 2;

@@ -82,11 +82,9 @@ qb_status qb__raw_open_like(const char *path, const char *how, qb__source **sour
     QB__TRY(qb__file_size(files.text[0], &bytes));
     size_t image = 0;
     if (!qb__mul(layout.shape[1], layout.shape[2], qb_dtype_size(layout.dtype), &image) || !image ||
-        bytes < layout.offset + image) {
-        status = qb__fail(QB_BAD_INPUT, "%s has %llu bytes: no image of %zu x %zu %s as --shape says", files.text[0],
-                          (unsigned long long)bytes, layout.shape[1], layout.shape[2], qb_dtype_name(layout.dtype));
-        goto out;
-    }
+        bytes < layout.offset + image)
+        QB__TRY(qb__fail(QB_BAD_INPUT, "%s has %llu bytes: no image of %zu x %zu %s as --shape says", files.text[0],
+                         (unsigned long long)bytes, layout.shape[1], layout.shape[2], qb_dtype_name(layout.dtype)));
     layout.shape[0] = (size_t)((bytes - layout.offset) / image) * files.count;
     status = many ? qb__raw_series_open(path, &layout, source) : qb__plain_open(path, &layout, source);
 out:

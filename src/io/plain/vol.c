@@ -173,10 +173,8 @@ qb_status qb__vol_open(const char *path, const char *how, qb__source **source) {
         QB__TRY(qb__external_check(path, data));
     }
     for (int i = 0; i < 3; i++) plain.shape[2 - i] = n.size[i] >= 1 && n.size[i] < 1e9 ? (size_t)n.size[i] : 0;
-    if (!qb__mul(plain.shape[0], plain.shape[1], plain.shape[2], &numbers) || !numbers) {
-        status = qb__fail(QB_BAD_INPUT, "%s does not say how many voxels there are along x, y and z", text);
-        goto out;
-    }
+    if (!qb__mul(plain.shape[0], plain.shape[1], plain.shape[2], &numbers) || !numbers)
+        QB__TRY(qb__fail(QB_BAD_INPUT, "%s does not say how many voxels there are along x, y and z", text));
     if (!(n.skip >= 0 && n.skip < 1e15)) n.skip = 0;
     QB__TRY(qb__file_size(data, &bytes));
     QB__TRY(type_of(text, &n, numbers, bytes, &plain.dtype));

@@ -209,16 +209,12 @@ static qb_status load_shifts(qb_scan *scan, const char *path, const qb_env *env)
     info->shifts = scan->shifts;
     info->turns = most[2] > 0 ? scan->turns : NULL;
     for (int k = 0; k < 2; k++)
-        if (most[k] > 0.5 * (double)(k ? info->whole_rows : info->whole_columns) && (k == 0 || info->whole_rows > 1)) {
-            status = qb__fail(QB_BAD_INPUT, "%s%s moves a view by %g %s of %zu: are these pixels?", option, from,
-                              most[k], k ? "rows" : "columns", k ? info->whole_rows : info->whole_columns);
-            goto out;
-        }
-    if (most[2] > MOST_TURN) {
-        status = qb__fail(QB_BAD_INPUT, "%s%s turns a view by %g degrees, at most %g are taken", option, from, most[2],
-                          MOST_TURN);
-        goto out;
-    }
+        if (most[k] > 0.5 * (double)(k ? info->whole_rows : info->whole_columns) && (k == 0 || info->whole_rows > 1))
+            QB__TRY(qb__fail(QB_BAD_INPUT, "%s%s moves a view by %g %s of %zu: are these pixels?", option, from,
+                             most[k], k ? "rows" : "columns", k ? info->whole_rows : info->whole_columns));
+    if (most[2] > MOST_TURN)
+        QB__TRY(qb__fail(QB_BAD_INPUT, "%s%s turns a view by %g degrees, at most %g are taken", option, from, most[2],
+                         MOST_TURN));
     qb__info(env, "%s: views have moved by up to %.4g columns and %.4g rows", path ? "--shifts" : from, most[0],
              most[1]);
     if (info->turns) qb__info(env, "--shifts: views are turned by up to %.4g degrees", most[2]);

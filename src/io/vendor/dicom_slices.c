@@ -268,11 +268,9 @@ static qb_status read_heads(slices *all) {
     QB__TRY(qb__alloc(count, sizeof *all->slices, &all->slices));
     for (size_t i = 0; i < count; i++) {
         QB__TRY(read_slice(all->files.text[i], i, &all->slices[i], i ? NULL : base));
-        if (i && !alike(&all->slices[i], &all->slices[0])) {
-            status = qb__fail(QB_BAD_INPUT, "%s has another size or direction than %s: give one series by a pattern",
-                              all->files.text[i], all->files.text[0]);
-            goto out;
-        }
+        if (i && !alike(&all->slices[i], &all->slices[0]))
+            QB__TRY(qb__fail(QB_BAD_INPUT, "%s has another size or direction than %s: give one series by a pattern",
+                             all->files.text[i], all->files.text[0]));
     }
     qsort(all->slices, count, sizeof *all->slices, compare);
     base->shape[0] = count, base->shape[1] = (size_t)all->slices->rows, base->shape[2] = (size_t)all->slices->columns;

@@ -51,10 +51,8 @@ qb_status qb__differences_read(const char *path, const qb__frame_head *head, siz
     QB__TRY(qb__pread_values(path, head->at, head->bytes, 1, false, data));
     packed p = {table, data, head->table_bytes, head->bytes, 0};
     for (size_t k = 0; k < row1 * columns; k++)
-        if (!unpack(&p, columns, k, image)) {
-            status = qb__fail(QB_BAD_INPUT, "%s: its packed data end, or are broken, in row %zu", path, k / columns);
-            goto out;
-        }
+        if (!unpack(&p, columns, k, image))
+            QB__TRY(qb__fail(QB_BAD_INPUT, "%s: its packed data end, or are broken, in row %zu", path, k / columns));
     memcpy(out, image + row0 * columns, (row1 - row0) * columns * sizeof *out);
 out:
     QB__FREE(table, data, image);

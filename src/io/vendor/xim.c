@@ -98,11 +98,9 @@ static qb_status take_properties(cursor *c, qb__frame_head *head) {
     uint64_t bins;
     qb_status status;
     QB__TRY(take_length(c, "a histogram", &bins));
-    if (bins * 4 > c->size - c->at) {
-        status = qb__fail(QB_BAD_INPUT, "%s: a histogram of %llu bins does not fit in its %llu bytes", c->path,
-                          (unsigned long long)bins, (unsigned long long)c->size);
-        goto out;
-    }
+    if (bins * 4 > c->size - c->at)
+        QB__TRY(qb__fail(QB_BAD_INPUT, "%s: a histogram of %llu bins does not fit in its %llu bytes", c->path,
+                         (unsigned long long)bins, (unsigned long long)c->size));
     c->at += bins * 4;
     const size_t bytes = (size_t)(c->size - c->at < MOST_TAIL ? c->size - c->at : MOST_TAIL);
     QB__TRY(qb__alloc(bytes + 4, 1, &tail));
@@ -123,10 +121,8 @@ qb_status qb__xim_head(const char *path, int fd, uint64_t size, qb__frame_head *
     cursor c = {path, fd, HEADER, size};
     qb_status status;
     QB__TRY(qb__pread_all(fd, path, h, sizeof h, 0));
-    if (memcmp(h, "VMS.XI", 6) != 0) {
-        status = qb__fail(QB_BAD_INPUT, "%s is not a .xim file of Varian: its first bytes are not VMS.XI", path);
-        goto out;
-    }
+    if (memcmp(h, "VMS.XI", 6) != 0)
+        QB__TRY(qb__fail(QB_BAD_INPUT, "%s is not a .xim file of Varian: its first bytes are not VMS.XI", path));
     head->columns = word(h + 12), head->rows = word(h + 16);
     if (head->columns > MOST_SIDE || head->rows > MOST_SIDE) {
         status =

@@ -191,10 +191,8 @@ static qb_status set_shifts(const qb__ole2 *ole, qb__scan_parts *parts) {
     for (int k = 0; k < 2; k++) {
         QB__TRY(read_reals(ole, names[k], count, &read));
         for (size_t i = 0; read && i < count; i++) {
-            if (!isfinite(read[i])) {
-                status = qb__fail(QB_BAD_INPUT, "%s: %s of view %zu is not a number", parts->angles_from, names[k], i);
-                goto out;
-            }
+            if (!isfinite(read[i]))
+                QB__TRY(qb__fail(QB_BAD_INPUT, "%s: %s of view %zu is not a number", parts->angles_from, names[k], i));
             parts->shifts[2 * i + (size_t)k] = 0 - read[i];
             any = any || read[i] != 0;
         }

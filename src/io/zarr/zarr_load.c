@@ -61,11 +61,9 @@ static qb_status array_3(const char *path, const cJSON *root, qb__zarr_array *a)
     qb_status status;
     a->version = 3;
     a->prefixed = !qb__zarr_is(keys, "v2");
-    if (keys && a->prefixed && !qb__zarr_is(keys, "default")) {
-        status = qb__fail(QB_UNSUPPORTED, "%s: its chunk_key_encoding is '%.40s': save it by 'default' or 'v2'", path,
-                          qb__zarr_text(keys, "name"));
-        goto out;
-    }
+    if (keys && a->prefixed && !qb__zarr_is(keys, "default"))
+        QB__TRY(qb__fail(QB_UNSUPPORTED, "%s: its chunk_key_encoding is '%.40s': save it by 'default' or 'v2'", path,
+                         qb__zarr_text(keys, "name")));
     QB__TRY(separator_of(path, qb__zarr_item(qb__zarr_item(keys, "configuration"), "separator"),
                          a->prefixed ? '/' : '.', a));
     QB__TRY(shape_of(path, root, a));

@@ -235,11 +235,9 @@ static qb_status open_noted(const char *path, const char *how, bool inner_image,
         if (!inside) QB__TRY(only_array(path, name, sizeof name));
         QB__TRY(join_inside(path, inside ? inside : name, &folder));
         QB__TRY(qb__zarr_load(folder, &a, &is_array, &inner));
-        if (!is_array) {
-            status = qb__fail(QB_BAD_INPUT, "%s is a group of Zarr, not an array: give the path of one by --dataset",
-                              folder);
-            goto out;
-        }
+        if (!is_array)
+            QB__TRY(qb__fail(QB_BAD_INPUT, "%s is a group of Zarr, not an array: give the path of one by --dataset",
+                             folder));
         QB__TRY(make_source(path, folder, &a, &z));
         if (dataset) apply_multiscale(multiscale, dataset, &z->base);
     }

@@ -144,10 +144,7 @@ qb_status qb__flat_records_make(const qb__joseph_problem *p, qb__flat_records *r
     qb_status status;
     memset(r, 0, sizeof *r);
     QB__TRY(qb__flat_rays_of(p->geometry, p->grid, &rays));
-    if (!rays) {
-        status = qb__fail(QB_INTERNAL, "rays that change their height");
-        goto out;
-    }
+    if (!rays) QB__TRY(qb__fail(QB_INTERNAL, "rays that change their height"));
     for (size_t view = 0; view < p->views; view++) put_runs(p, &rays[view].view, view, NULL, &runs);
     QB__TRY(qb__alloc(rays_count, sizeof *r->courses, &r->courses));
     QB__TRY(qb__alloc(rays_count, sizeof *r->lengths, &r->lengths));

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_FFTW
 #include <fftw3.h>
 #include <pthread.h>
 
@@ -64,6 +63,3 @@ static void backward(const qb__fft *library, float *in, float *out) {
 }
 
 const qb__fft_library qb__fft_fftw = {"fftw", create, destroy, forward, backward};
-#else
-typedef int qb__fft_fftw_is_not_built;
-#endif

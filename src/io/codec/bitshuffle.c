@@ -3,7 +3,6 @@
  * of a block, then bit b + 1 of all. (K. Masui et al., Astronomy and Computing 12, 2015) */
 #include "io/codec/codec.h"
 
-#ifdef QB_HAVE_LZ4
 #include <lz4.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -172,6 +171,3 @@ size_t qb__lz4_unpack(size_t size, const void *in, size_t packed, void *out, siz
     }
     return (size_t)bytes;
 }
-#else
-typedef int qb__no_lz4;
-#endif

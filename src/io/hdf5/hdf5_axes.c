@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Axes that stand next to an array: HyperSpy's groups axis-0, axis-1, ..., and the coordinates of NeXus' NXtomoproc. */
-#ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +89,3 @@ qb_status qb__h5_axes(hid_t file, const char *name, const char *path, qb__scan_p
     for (int i = 0; i < 3; i++) take_coordinates(file, name, folder, i, parts->data.source);
     return QB_OK;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

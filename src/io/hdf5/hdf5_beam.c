@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Beam data in HDF5 files that phase retrieval needs: energy, and distance from object to detector. */
-#ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <strings.h>
 
@@ -30,6 +29,3 @@ void qb__h5_beam(hid_t file, const char *name, const char *const *energies, cons
     if (parts->distance > 0) *distance = 0;
     snprintf(parts->beam_unset, sizeof parts->beam_unset, "%s%s%s", energy, *energy && *distance ? "; " : "", distance);
 }
-#else
-typedef int qb__no_hdf5;
-#endif

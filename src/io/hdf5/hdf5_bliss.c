@@ -2,7 +2,6 @@
 /* Raw files of bliss, ESRF's control system: a group for each scan of a sequence: 1.1 darks, 2.1 flats, 3.1 views, ...
  * Each has `title` (or technique/image_key) and a detector's stack under instrument/NAME/data; motors are under
  * measurement. */
-#ifdef QB_HAVE_HDF5
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +233,3 @@ out:
     qb__free(s);
     return status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

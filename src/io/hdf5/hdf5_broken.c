@@ -4,7 +4,6 @@
  * first reports the datasets that failed, and this process does not open them. */
 #include "io/hdf5/hdf5_broken.h"
 
-#ifdef QB_HAVE_HDF5
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,4 +84,3 @@ void qb__h5_forget_broken(const char *path) {
     }
     pthread_mutex_unlock(&broken.lock);
 }
-#endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_chunks.h"
 
 #include <stdio.h>
@@ -222,6 +221,3 @@ qb_status qb__h5_chunks_read(const qb__h5_chunks *chunks, hid_t set, int rank, c
     qb__free(s.memory);
     return status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

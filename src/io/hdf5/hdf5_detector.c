@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Detector and source in an NXtomo entry: pixels, distances, the axis, mirrored images. */
-#ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>
 
@@ -195,6 +194,3 @@ qb_status qb__nxtomo_detector(hid_t file, const char *name, const char *entry, c
     if (status == QB_OK) tell_unused(file, name, group, parts);
     return status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

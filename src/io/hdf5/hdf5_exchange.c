@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -228,6 +227,3 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
         qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
     return QB_OK;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

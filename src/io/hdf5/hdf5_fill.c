@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything except images in an HDF5 file that we write. */
-#ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <string.h>
 
@@ -135,6 +134,3 @@ bool qb__h5_fill(hid_t file, qb_writer *writer, const double *degrees) {
     return good &&
            qb__h5_put_string(file, "/implements", projections ? "exchange:measurement:process" : "exchange:process");
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* HDF5 filters that are not a part of the library: plug-ins, searched in HDF5_PLUGIN_PATH. */
-#ifdef QB_HAVE_HDF5
 #include <stdio.h>
 
 #include "base/status.h"
@@ -73,6 +72,3 @@ qb_status qb__h5_blame_filters(hid_t set, const char *label) {
     if (plist >= 0) H5Pclose(plist);
     return status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -3,7 +3,6 @@
  * (III.A.1, version 1) after the chunks, to which the dataset's layout message (IV.A.2.i, version 3) and the superblock
  * (II.A, version 0) then point. HDF5 itself can append chunks only in one thread, and leaves no readable file if it is
  * killed. */
-#ifdef QB_HAVE_HDF5
 #include <string.h>
 
 #include "base/memory.h"
@@ -164,6 +163,3 @@ qb_status qb__h5_index_put(int fd, const char *path, uint64_t header, const qb__
     put(word, t.level[level - 1], 8);
     return status == QB_OK ? qb__pwrite_all(fd, path, word, sizeof word, at) : status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

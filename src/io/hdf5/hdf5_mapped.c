@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sources of a virtual dataset. The HDF5 library silently reads a source that is missing, truncated or not HDF5 as
  * the fill value. So each source is opened and compared with its mapping, and images without a mapping are counted. */
-#ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +231,3 @@ out:
     QB__FREE(covered, m);
     return status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `pixel_mask` of a NeXus detector: an image of bits, 0 for a good pixel. Bits 0 to 30 are faults (gap, dead, too low,
  * too high, noisy ...). Bit 31 alone is a pixel between two chips, whose value was interpolated: it stays. */
-#ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <string.h>
 
@@ -133,6 +132,3 @@ qb_status qb__mask_mirror(qb__detector_mask *mask, bool columns, bool rows) {
     mask->marks = turned;
     return QB_OK;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -271,6 +270,3 @@ qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const
     if (status == QB_OK) qb__nxtomo_sample(file, name, at.entry, at.group, at.keys, parts);
     return status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

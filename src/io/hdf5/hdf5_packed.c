@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_own.h"
 
 #include <errno.h>
@@ -275,6 +274,3 @@ qb_status qb__h5_packed_index(qb_writer *writer, qb__h5_packed *p) {
 out:
     return status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

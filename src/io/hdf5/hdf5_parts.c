@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_own.h"
 
 #include <dirent.h>
@@ -345,6 +344,3 @@ void qb__h5_parts_release(qb__h5_parts *parts) {
     QB__FREE(parts->fd, parts->offset, parts->folder, parts->fresh);
     *parts = (qb__h5_parts){0};
 }
-#else
-typedef int qb__no_hdf5;
-#endif

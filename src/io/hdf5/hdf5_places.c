@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the index of a dataset's chunks as hdf5_index.c writes it: HDF5 File Format Specification 3.0, III.A.1. */
-#ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_places.h"
 
 #include <fcntl.h>
@@ -92,6 +91,3 @@ void qb__h5_places_release(qb__h5_places *places) {
     qb__free(places->stored);
     *places = (qb__h5_places){.fd = -1};
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* fallocate */
 /* Attributes, datasets and allocation in an HDF5 file that is being written. */
-#ifdef QB_HAVE_HDF5
 #include "io/hdf5/hdf5_own.h"
 
 #include <errno.h>
@@ -70,6 +69,3 @@ qb_status qb__h5_reserve(int fd, const char *path, uint64_t images, uint64_t roo
         return qb__fail_writing(errno, path);
     return QB_OK;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Datasets that cannot be images: messages with what they are, and the remedy. */
-#ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +36,3 @@ qb_status qb__h5_refuse_type(hid_t type, const char *label) {
                     "data.astype('float32')",
                     label, what);
 }
-#else
-typedef int qb__no_hdf5;
-#endif

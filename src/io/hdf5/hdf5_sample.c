@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What an NXtomo entry states for each frame besides its angle: the beam intensity and the sample position. */
-#ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>
 
@@ -107,6 +106,3 @@ void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, const ch
     take_intensity(file, name, entry, frames, parts);
     for (int way = 0; way < 6; way++) take_motion(file, name, entry, way, frames, parts);
 }
-#else
-typedef int qb__no_hdf5;
-#endif

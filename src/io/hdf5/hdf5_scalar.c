@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Single numbers and flags in HDF5 files, and reasons why an existing one is not used. */
-#ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,6 +100,3 @@ bool qb__h5_flag(hid_t file, const char *name, const char *path, qb__notes *note
     qb__note(notes, "%s is \"%s\", neither true nor false: it is not used" QB__CODE("metadata-unusable"), path, text);
     return false;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -295,6 +294,3 @@ qb_status qb__hdf5_provenance(const char *path, cJSON **object) {
     qb__free(text);
     return status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

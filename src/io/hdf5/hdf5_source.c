@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_HDF5
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -404,6 +403,3 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     if (qb__h5_text(file, path, "beam", beam, sizeof beam)) (*source)->beam = qb__beam_named(beam);
     return read_lengths(file, path, label, source);
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Virtual datasets, whose images are in datasets of other files. Those of our own form (hdf5_own.h) are read by pread
  * from the parts, with several threads; others by HDF5. */
-#ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <string.h>
 
@@ -180,6 +179,3 @@ out:
         qb__source_close(&v->base);
     return status;
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +196,3 @@ void qb__h5_map_release(qb__h5_map *map) {
     qb__notes_release(&map->masks);
     qb__notes_release(&map->exchanges);
 }
-#else
-typedef int qb__no_hdf5;
-#endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_HDF5
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -212,6 +211,3 @@ const qb__writer_kind qb__hdf5_writer = {.begin = begin_hdf5,
                                          .keeps_angles = true,
                                          .keeps_axis = true,
                                          .keeps_mask = true};
-#else
-typedef int qb__no_hdf5;
-#endif

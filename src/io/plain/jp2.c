@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/plain/pictures.h"
-#ifdef QB_HAVE_OPENJPEG
 #include <openjpeg.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,6 +122,3 @@ qb_status qb__jp2_open(const char *path, const char *how, qb__source **source) {
     (void)how;
     return qb__pictures_open(&kind, path, source);
 }
-#else
-typedef int qb__no_jp2;
-#endif

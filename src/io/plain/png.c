@@ -3,7 +3,6 @@
  * are those of the file: neither gamma nor transparency is applied. */
 #include "base/status.h"
 #include "io/plain/pictures.h"
-#ifdef QB_HAVE_PNG
 #include <errno.h>
 #include <fcntl.h>
 #include <png.h>
@@ -101,6 +100,3 @@ qb_status qb__png_open(const char *path, const char *how, qb__source **source) {
     (void)how;
     return qb__pictures_open(&png, path, source);
 }
-#else
-typedef int qb__no_png;
-#endif

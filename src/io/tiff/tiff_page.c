@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_TIFF
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -283,6 +282,3 @@ qb_status qb__tiff_decode(TIFF *tiff, const char *path, size_t row0, size_t row1
     qb__free(p.out);
     return status;
 }
-#else
-typedef int qb__no_tiff;
-#endif

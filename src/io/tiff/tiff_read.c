@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef QB_HAVE_TIFF
 #include "io/tiff/tiff_read.h"
 
 #include <errno.h>
@@ -365,6 +364,3 @@ qb_status qb__tiff_provenance(const char *path, cJSON **found) {
     qb__notes_release(&files);
     return status;
 }
-#else
-typedef int qb__no_tiff;
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Packed samples of 9 to 15 bits, as written by cameras with 10, 12 and 14 bits, and selection of one of several
  * samples per pixel. */
-#ifdef QB_HAVE_TIFF
 #include <string.h>
 
 #include "io/tiff/tiff_read.h"
@@ -34,6 +33,3 @@ void qb__tiff_unpack(const qb__tiff_shape *shape, const unsigned char *stored, s
             }
         }
 }
-#else
-typedef int qb__no_tiff;
-#endif

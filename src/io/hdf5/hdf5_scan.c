@@ -265,10 +265,7 @@ out:
 leave:
     status = qb__h5_judge(status, path);
     qb__h5_leave();
-    if (status == QB_OK) return QB_OK;
-    qb__source_close(*source);
-    *source = NULL;
-    return status;
+    return qb__source_give(status, *source, source);
 }
 
 qb_status qb__hdf5_provenance(const char *path, cJSON **object) {

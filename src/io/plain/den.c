@@ -48,10 +48,7 @@ qb_status qb__den_open(const char *path, const char *how, qb__source **source) {
     plain.swap = __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__;
     status = qb__plain_open(path, &plain, source);
     if (status == QB_OK) status = qb__sidecar_apply(path, *source);
-    if (status == QB_OK) return QB_OK;
-    qb__source_close(*source);
-    *source = NULL;
-    return status;
+    return qb__source_give(status, *source, source);
 }
 
 static qb_status begin_den(qb_writer *writer) {

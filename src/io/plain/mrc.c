@@ -101,8 +101,5 @@ qb_status qb__mrc_open(const char *path, const char *how, qb__source **source) {
     place(&h, *source);
     const qb_status status = qb__sidecar_apply(path, *source);
     if (h.word[QB__MRC_SPACE_GROUP] == 1) qb__source_is_volume(*source); /* 0 means a stack of images */
-    if (status == QB_OK) return QB_OK;
-    qb__source_close(*source);
-    *source = NULL;
-    return status;
+    return qb__source_give(status, *source, source);
 }

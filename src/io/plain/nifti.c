@@ -184,10 +184,7 @@ qb_status qb__nifti_open(const char *path, const char *how, qb__source **source)
     const bool ranged = (*source)->scale[1] > (*source)->scale[0];
     if (status == QB_OK && h.slope != 0 && isfinite(h.slope) && !ranged)
         return qb__source_scale(source, h.slope, h.offset);
-    if (status == QB_OK) return QB_OK;
-    qb__source_close(*source);
-    *source = NULL;
-    return status;
+    return qb__source_give(status, *source, source);
 }
 
 /* ---- writing ---- */

@@ -123,10 +123,7 @@ qb_status qb__npy_open_wide(const char *path, char *wide, qb__source **source) {
     close(fd);
     if (status == QB_OK) status = qb__plain_open(path, &layout, source);
     if (status == QB_OK) status = qb__sidecar_apply(path, *source);
-    if (status == QB_OK) return QB_OK;
-    qb__source_close(*source);
-    *source = NULL;
-    return status;
+    return qb__source_give(status, *source, source);
 }
 
 qb_status qb__npy_open(const char *path, const char *how, qb__source **source) {

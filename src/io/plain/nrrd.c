@@ -256,10 +256,7 @@ qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) 
     (*source)->turned = h.turned;
     (*source)->z_down = h.down;
     status = qb__sidecar_apply(path, *source);
-    if (status == QB_OK) return QB_OK;
-    qb__source_close(*source);
-    *source = NULL;
-    return status;
+    return qb__source_give(status, *source, source);
 }
 
 static const char *type_name(qb_dtype dtype) {

@@ -61,10 +61,7 @@ qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__
         return qb__raw_series_open(path, &layout, source); /* such files have no JSON file with them */
     if (status == QB_OK) status = qb__plain_open(path, &layout, source);
     if (status == QB_OK) status = qb__sidecar_apply(path, *source);
-    if (status == QB_OK) return QB_OK;
-    qb__source_close(*source);
-    *source = NULL;
-    return status;
+    return qb__source_give(status, *source, source);
 }
 
 qb_status qb__raw_open_like(const char *path, const char *how, qb__source **source) {

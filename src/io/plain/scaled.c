@@ -23,34 +23,42 @@ typedef struct scaled {
 
 enum { BLOCK = 4 << 20 }; /* bytes of stored numbers at once, or one layer of chunks */
 
-static size_t images_at_once(const qb__source *stored, size_t image) {
+size_t qb__source_images_at_once(const qb__source *stored, size_t image) {
     const size_t many = BLOCK / image, thick = stored->chunk[0];
     return many > thick ? many - many % thick : thick;
 }
 
-static qb_status read_scaled(qb__source *source, const qb__region *region, void *out) {
-    const scaled *s = (const scaled *)source;
-    const size_t values = (region->row1 - region->row0) * source->shape[2];
-    const size_t image = values * qb_dtype_size(s->stored->dtype);
-    float *to = out;
-    void *raw;
+qb_status qb__source_read_changed(qb__source *stored, const qb__region *region, const void *self,
+                                  qb__source_change *change, float *out) {
+    const size_t values = (region->row1 - region->row0) * stored->shape[2];
+    const size_t image = values * qb_dtype_size(stored->dtype);
+    char *raw;
     if (!region->count || !image) return QB_OK;
-    const size_t most = qb__smaller(images_at_once(s->stored, image), region->count);
+    const size_t most = qb__smaller(qb__source_images_at_once(stored, image), region->count);
     qb_status status = qb__alloc(most, image, &raw);
     for (size_t i = 0; i < region->count && status == QB_OK; i += most) {
         qb__region part = *region;
         part.first += i * region->step;
         part.count = qb__smaller(most, region->count - i);
-        status = s->stored->read(s->stored, &part, raw);
-        if (status != QB_OK) break;
-        qb_convert_to_float(raw, s->stored->dtype, part.count * values, to);
-        for (size_t k = 0; k < part.count * values; k++)
-            to[k] =
-                to[k] == s->missing ? NAN : (float)(s->slope * ((double)to[k] + (to[k] < 0 ? s->wrap : 0)) + s->offset);
-        to += part.count * values;
+        status = stored->read(stored, &part, raw);
+        for (size_t k = 0; k < part.count && status == QB_OK; k++, out += values) {
+            qb_convert_to_float(raw + k * image, stored->dtype, values, out);
+            change(self, part.first + k * part.step, region, out, values);
+        }
     }
     qb__free(raw);
     return status;
+}
+
+static void scale(const void *self, size_t image, const qb__region *region, float *to, size_t count) {
+    const scaled *s = self;
+    (void)image, (void)region;
+    for (size_t k = 0; k < count; k++)
+        to[k] = to[k] == s->missing ? NAN : (float)(s->slope * ((double)to[k] + (to[k] < 0 ? s->wrap : 0)) + s->offset);
+}
+
+static qb_status read_scaled(qb__source *source, const qb__region *region, void *out) {
+    return qb__source_read_changed(((scaled *)source)->stored, region, source, scale, out);
 }
 
 static void release_scaled(qb__source *source) { qb__source_close(((scaled *)source)->stored); }
@@ -71,8 +79,8 @@ static qb_status wrap(qb__source **source, double slope, double offset, double m
     s->base = *stored;
     s->base.path = fresh.path;
     s->base.dtype = QB_F32;
-    s->base.cache += images_at_once(stored, stored->shape[1] * qb__source_row_bytes(stored)) * stored->shape[1] *
-                     qb__source_row_bytes(stored);
+    s->base.cache += qb__source_images_at_once(stored, stored->shape[1] * qb__source_row_bytes(stored)) *
+                     stored->shape[1] * qb__source_row_bytes(stored);
     s->base.read = read_scaled;
     s->base.release = release_scaled;
     s->stored = stored;

@@ -35,6 +35,12 @@ void qb__source_close(qb__source *source) {
     QB__FREE(source->holes, source->path, source);
 }
 
+qb_status qb__source_give(qb_status status, qb__source *made, qb__source **source) {
+    *source = status == QB_OK ? made : NULL;
+    if (status != QB_OK) qb__source_close(made);
+    return status;
+}
+
 qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count,
                                  size_t step) {
     size_t holes = 0, at = 0;

@@ -52,6 +52,8 @@ struct qb__source {
 /* Allocates `bytes` for a reader's struct, which begins with its qb__source. */
 qb_status qb__source_create(size_t bytes, const char *format, const char *path, void *out);
 void qb__source_close(qb__source *source); /* NULL-safe */
+/* Hands `made` on as *source if opening it succeeded; else closes it, and *source is NULL. Returns the status. */
+qb_status qb__source_give(qb_status status, qb__source *made, qb__source **source);
 /* Puts a sentence in front of source->files, which the user is told. */
 __attribute__((format(printf, 2, 3))) void qb__source_tell(qb__source *source, const char *format, ...);
 /* The format says that the file is a volume. The quantity stays as the file states it; if it states none, it becomes a
@@ -225,3 +227,10 @@ void qb__scan_parts_release(qb__scan_parts *parts);
 /* The layer of chunks, and the chunk in it, that is read as number `piece` of layers * chunks. `threads` layers take
  * turns, so that threads do not write to the same pages of memory at the same time. */
 size_t qb__layer_turn(size_t piece, size_t layers, size_t chunks, size_t threads, size_t *chunk);
+
+/* Images that qb__source_read_changed takes at once: some MB, or one layer of chunks. `image`: bytes of a stored one. */
+size_t qb__source_images_at_once(const qb__source *stored, size_t image);
+/* Reads the region as floats and passes the numbers of each image to `change`. */
+typedef void qb__source_change(const void *self, size_t image, const qb__region *region, float *values, size_t count);
+qb_status qb__source_read_changed(qb__source *stored, const qb__region *region, const void *self,
+                                  qb__source_change *change, float *out);

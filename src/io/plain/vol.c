@@ -188,10 +188,7 @@ qb_status qb__vol_open(const char *path, const char *how, qb__source **source) {
     QB__TRY(qb__sidecar_apply(data, *source));
     qb__source_is_volume(*source);
 out:
-    if (status == QB_OK) return QB_OK;
-    qb__source_close(*source);
-    *source = NULL;
-    return status;
+    return qb__source_give(status, *source, source);
 }
 
 /* ---- writing ---- */

@@ -24,15 +24,9 @@ typedef struct drifting {
     float top; /* stored numbers of at least this are saturated and become NAN */
 } drifting;
 
-enum { BLOCK = 4 << 20 }; /* bytes of stored numbers read at once; at least one layer of chunks is read */
-
-static size_t images_at_once(const qb__source *stored, size_t image) {
-    const size_t many = BLOCK / image, thick = stored->chunk[0];
-    return many > thick ? many - many % thick : thick;
-}
-
-static void take_off(const drifting *d, size_t image, size_t first, size_t count, float *to) {
-    const size_t pixels = d->base.shape[1] * d->base.shape[2];
+static void take_off(const void *self, size_t image, const qb__region *region, float *to, size_t count) {
+    const drifting *d = self;
+    const size_t pixels = d->base.shape[1] * d->base.shape[2], first = region->row0 * d->base.shape[2];
     for (size_t i = 0; i < count; i++) to[i] = to[i] < d->top ? to[i] : NAN;
     for (size_t s = 0; s < d->series; s++) {
         const float *restrict more = d->more + s * pixels + first, w = d->weight[image * d->series + s];
@@ -41,26 +35,7 @@ static void take_off(const drifting *d, size_t image, size_t first, size_t count
 }
 
 static qb_status read_drifting(qb__source *source, const qb__region *region, void *out) {
-    const drifting *d = (const drifting *)source;
-    const size_t columns = source->shape[2], values = (region->row1 - region->row0) * columns,
-                 image = values * qb_dtype_size(d->stored->dtype);
-    float *to = out;
-    void *raw;
-    if (!region->count || !image) return QB_OK;
-    const size_t most = qb__smaller(images_at_once(d->stored, image), region->count);
-    qb_status status = qb__alloc(most, image, &raw);
-    for (size_t i = 0; i < region->count && status == QB_OK; i += most) {
-        qb__region part = *region;
-        part.first += i * region->step;
-        part.count = qb__smaller(most, region->count - i);
-        status = d->stored->read(d->stored, &part, raw);
-        for (size_t k = 0; k < part.count && status == QB_OK; k++, to += values) {
-            qb_convert_to_float((char *)raw + k * image, d->stored->dtype, values, to);
-            take_off(d, part.first + k * part.step, region->row0 * columns, values, to);
-        }
-    }
-    qb__free(raw);
-    return status;
+    return qb__source_read_changed(((drifting *)source)->stored, region, source, take_off, out);
 }
 
 static void release_drifting(qb__source *source) {
@@ -155,7 +130,7 @@ static qb_status wrap(const dark_series *d, const double *time, qb__source **sou
     made->base.path = path;
     made->base.dtype = QB_F32;
     const size_t image = stored->shape[1] * qb__source_row_bytes(stored);
-    made->base.cache += images_at_once(stored, image) * image + bytes;
+    made->base.cache += qb__source_images_at_once(stored, image) * image + bytes;
     made->base.read = read_drifting;
     made->base.release = release_drifting;
     made->stored = stored, made->series = d->times.series, made->top = qb__dtype_top(stored->dtype);

@@ -252,11 +252,7 @@ qb_status qb__simulated_open(const char *path, const char *how, qb__source **sou
     QB__OR_RETURN(qb__source_create(sizeof *s, "simulated", path, &s));
     s->base.release = release;
     const qb_status status = read_file(path, s);
-    if (status == QB_OK)
-        *source = &s->base;
-    else
-        qb__source_close(&s->base);
-    return status;
+    return qb__source_give(status, &s->base, source);
 }
 
 qb_status qb__simulated_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {

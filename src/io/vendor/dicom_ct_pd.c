@@ -214,11 +214,7 @@ qb_status qb__ct_pd_open(const char *path, qb__source **source) {
     p->base.release = release_pd;
     qb_status status = qb__source_files(&p->base, QB__DICOM_NAMES, &p->files);
     if (status == QB_OK) status = read_heads(p);
-    if (status == QB_OK)
-        *source = &p->base;
-    else
-        qb__source_close(&p->base);
-    return status;
+    return qb__source_give(status, &p->base, source);
 }
 
 /* ---- geometry ---- */

@@ -294,11 +294,7 @@ qb_status qb__dicom_slices_open(const char *path, qb__source **source) {
     all->base.release = release_slices;
     qb_status status = qb__source_files(&all->base, QB__DICOM_NAMES, &all->files);
     if (status == QB_OK) status = read_heads(all);
-    if (status == QB_OK)
-        *source = &all->base;
-    else
-        qb__source_close(&all->base);
-    return status;
+    return qb__source_give(status, &all->base, source);
 }
 
 qb_status qb__dicom_slices_note(const qb__source *source, cJSON **note) {

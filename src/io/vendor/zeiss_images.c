@@ -110,9 +110,5 @@ qb_status qb__zeiss_source(const qb__ole2 *ole, const char *path, qb__zeiss_imag
     z->base.shape[0] = images->count, z->base.shape[1] = images->rows, z->base.shape[2] = images->columns;
     z->base.read = read_images;
     if (status == QB_OK) status = find_images(z, ole, images);
-    if (status == QB_OK)
-        *source = &z->base;
-    else
-        qb__source_close(&z->base);
-    return status;
+    return qb__source_give(status, &z->base, source);
 }

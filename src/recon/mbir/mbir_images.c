@@ -135,7 +135,7 @@ static qb_status copy(const qb__mbir_image *image, qb__run own, qb_array *array)
     return status == QB_OK ? qb_array_to_float(array) : status;
 }
 
-static qb_status read(const qb__mbir_image *image, const size_t n[3], qb__run own, qb_array *array) {
+static qb_status read_given(const qb__mbir_image *image, const size_t n[3], qb__run own, qb_array *array) {
     const size_t first[3] = {own.first, 0, 0}, count[3] = {qb__run_count(own), n[1], n[0]}, step[3] = {1, 1, 1};
     qb_volume *volume;
     qb_status status = qb_volume_open(image->path, NULL, &volume);
@@ -184,7 +184,7 @@ qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
         qb__mbir_image *image = &m->images.image[i];
         if (!qb__mbir_image_given(image)) continue;
         status = image->array ? copy(image, m->images.own, &image->data)
-                              : read(image, m->grid.n, m->images.own, &image->data);
+                              : read_given(image, m->grid.n, m->images.own, &image->data);
         if (status == QB_OK) status = check_voxels(m, image);
         status = add_content(m, image, status, run->job);
         if (status == QB_OK && image->in_hu) convert(m->options->hu, &image->data);

@@ -97,7 +97,7 @@ typedef struct qb__icd_group {
 /* Sums over the visited voxels, per lane. */
 typedef struct qb__icd_moved {
     double change[QB__ICD_LANES]; /* sum |x' - x| */
-    uint64_t updates;             /* voxels; lanes are not counted */
+    uint64_t updates;             /* voxels; lanes are not counted, but woven even and odd ones apart */
 } qb__icd_moved;
 
 /* ---- one slice, SuperVoxel by SuperVoxel ---- */

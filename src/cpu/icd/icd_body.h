@@ -268,6 +268,8 @@ typedef struct updating {
 LANES_INLINE lanes step_in(updating *u, uint32_t pixel, bits turn, lanes slope, pull within) {
     const qb__icd_group *g = u->g;
     if (u->skip) turn &= not_all_zero(g, &u->near, pixel);
+    if (!lanes_any(turn)) return lanes_all(0.0f);
+    u->updates++;
     const lanes x = lanes_at(g->x + (size_t)pixel * LANES);
     const lanes curve = lanes_at(g->curve + (size_t)pixel * LANES);
     const pull prior = pull_between(g, &u->b, pixel, x, within);
@@ -288,7 +290,6 @@ LANES_INLINE lanes step_of(updating *u, uint32_t pixel, lanes slope) {
     lanes step = step_in(u, pixel, g->woven ? even : all, slope, within);
     if (g->woven) step += step_in(u, pixel, ~even, slope, within);
     u->changed += lanes_size(step);
-    u->updates++;
     return step;
 }
 

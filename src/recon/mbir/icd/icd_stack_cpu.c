@@ -159,7 +159,8 @@ static qb_status turn(void *self, int number, bool skip, const bool *still, cons
     shuffle(s, number);
     const qb_status status = turn_tiles(s);
     for (size_t g = 0; g < s->groups; g++) {
-        turned[g] = (qb__icd_swept){.updates = (double)s->moved[g].updates, .size = size_of(s, g)};
+        turned[g] = (qb__icd_swept){.updates = (double)s->moved[g].updates / (s->group[g].woven ? 2 : 1),
+                                    .size = size_of(s, g)};
         for (size_t l = 0; l < L; l++) turned[g].change += s->moved[g].change[l];
     }
     return status;

@@ -69,12 +69,19 @@ typedef struct qb__transposing {
     qb__device *device; /* device on which the job was computed; NULL: the CPU */
 } qb__transposing;
 
-/* Compute the transpose of a back-projection on the device of `t`, block by block of views. `finish` gets each view's
- * [row][column] on the pool's threads. QB_OK with *done false: the CPU must do it, because of the geometry or because
- * the device lacks memory. */
-typedef void qb__finish_view(void *context, size_t view, const float *lines, int worker);
-qb_status qb__transpose_on_device(const qb__transposing *t, const qb__spread_problem *problem, qb__finish_view *finish,
-                                  void *context, bool *done);
+/* The transpose of a back-projection, view by view on the pool's threads, each with its scratch. */
+typedef struct qb__transpose_work {
+    void *context;       /* first argument of both functions */
+    size_t views, bytes; /* bytes: scratch of a thread */
+    size_t block;        /* views between two checks for cancelling */
+    /* Spread the volume over a view, and finish the view. */
+    void (*spread)(void *context, size_t view, char *scratch);
+    /* Filter and weight a view's [row][column] over which a device has spread the volume. */
+    void (*finish)(void *context, size_t view, const float *lines, char *scratch);
+    const qb__spread_problem *problem; /* for the device of `t`; may be NULL if there is none */
+} qb__transpose_work;
+/* The device spreads if there is one, its memory suffices and the geometry allows it, else the CPU. */
+qb_status qb__transpose_views(const qb__transposing *t, const qb__transpose_work *work);
 
 typedef struct qb__method {
     const char *verb;

@@ -14,9 +14,6 @@ enum { LANES = 8, VIEWS = 16 }; /* slices at a time; views between two checks fo
 typedef struct transpose {
     const qb__fbp *fbp;
     const qb__transposing *t;
-    size_t first;  /* view of task 0 */
-    char *scratch; /* [thread][bytes] */
-    size_t bytes;
 } transpose;
 
 /* Scratch of a thread: sums of a row for each lane, with one column more on both sides; a line of voxels; a row;
@@ -87,10 +84,10 @@ static void finish_row(const transpose *c, size_t view, size_t slice, const part
     for (size_t k = 0; k < columns; k++) line[k] = share ? from[k] * share[k] : from[k];
 }
 
-static void transpose_view(void *context, size_t task, int worker) {
+static void transpose_view(void *context, size_t view, char *scratch) {
     const transpose *c = context;
-    const parts p = lay_out(c->fbp, c->scratch + (size_t)worker * c->bytes);
-    const size_t view = c->first + task, slices = c->fbp->grid.n[2];
+    const parts p = lay_out(c->fbp, scratch);
+    const size_t slices = c->fbp->grid.n[2];
     for (size_t slice = 0, lanes; slice < slices; slice += lanes) {
         lanes = slices - slice >= LANES ? LANES : 1;
         spread(c, view, slice, lanes, &p);
@@ -101,35 +98,13 @@ static void transpose_view(void *context, size_t task, int worker) {
     }
 }
 
-static void finish_view(void *context, size_t view, const float *lines, int worker) {
+static void finish_view(void *context, size_t view, const float *lines, char *scratch) {
     const transpose *c = context;
-    const parts p = lay_out(c->fbp, c->scratch + (size_t)worker * c->bytes);
+    const parts p = lay_out(c->fbp, scratch);
     for (size_t slice = 0; slice < c->fbp->grid.n[2]; slice++) {
         memcpy(p.row, lines + slice * c->fbp->width, c->fbp->width * sizeof *p.row);
         finish_row(c, view, slice, &p);
     }
-}
-
-/* Spread the slices on the device. Each slice is a row at the same height. */
-static qb_status on_device(transpose *c, bool *done) {
-    const qb__bp_parallel_problem *b = &c->fbp->problem;
-    const size_t views = c->fbp->info->views;
-    double(*matrix)[12];
-    *done = false;
-    if (!c->t->device) return QB_OK;
-    QB__OR_RETURN(qb__alloc(views, sizeof *matrix, &matrix));
-    for (size_t i = 0; i < views; i++) {
-        const double m[12] = {b->ax[i], b->ay[i], 0, b->h0[i], 0, 0, 1, 0, 0, 0, 0, 1};
-        memcpy(matrix[i], m, sizeof m);
-    }
-    const qb__spread_problem problem = {.views = views,
-                                        .rows = c->fbp->grid.n[2],
-                                        .columns = c->fbp->width,
-                                        .n = {b->nx, b->ny, c->fbp->grid.n[2]},
-                                        .matrix = (const double(*)[12])matrix};
-    qb_status status = qb__transpose_on_device(c->t, &problem, finish_view, c, done);
-    qb__free(matrix);
-    return status;
 }
 
 static qb_status check(const qb__fbp *fbp) {
@@ -144,24 +119,35 @@ static qb_status check(const qb__fbp *fbp) {
     return qb__filter_check_transpose(fbp->options->pad);
 }
 
+/* On a device each slice is a row at the same height. */
+static void place_view(const qb__bp_parallel_problem *p, size_t view, double matrix[12]) {
+    const double m[12] = {p->ax[view], p->ay[view], 0, p->h0[view], 0, 0, 1, 0, 0, 0, 0, 1};
+    memcpy(matrix, m, sizeof m);
+}
+
 qb_status qb__fbp_transpose(void *plan, const qb__transposing *t) {
     const qb__fbp *fbp = plan;
-    const size_t views = fbp->info->views;
-    transpose c = {.fbp = fbp, .t = t};
+    const size_t views = fbp->info->views, slices = fbp->grid.n[2];
+    const qb__bp_parallel_problem *p = &fbp->problem;
     static char none[1];
-    bool done;
-    qb_status status;
+    double(*matrix)[12] = NULL;
     if (fbp->region.asked) return qb__fail(QB_UNSUPPORTED, "a job of a --region has no transpose: leave it out");
-    QB__TRY(check(fbp));
-    c.bytes = qb__round_up(lay_out(fbp, none).bytes, 64);
-    QB__TRY(qb__alloc((size_t)qb__pool_threads(t->pool), c.bytes, &c.scratch));
-    QB__TRY(on_device(&c, &done));
-    for (c.first = 0; !done && c.first < views; c.first += VIEWS) {
-        QB__TRY(qb__check_cancel(t->env));
-        qb__pool_for(t->pool, qb__smaller(VIEWS, views - c.first), transpose_view, &c);
-        qb__progress(t->env, "transpose", qb__smaller(c.first + VIEWS, views), views);
-    }
-out:
-    qb__free(c.scratch);
+    QB__OR_RETURN(check(fbp));
+    if (t->device) QB__OR_RETURN(qb__alloc(views, sizeof *matrix, &matrix));
+    for (size_t i = 0; matrix && i < views; i++) place_view(p, i, matrix[i]);
+    const qb__spread_problem problem = {.views = views,
+                                        .rows = slices,
+                                        .columns = fbp->width,
+                                        .n = {p->nx, p->ny, slices},
+                                        .matrix = (const double(*)[12])matrix};
+    const qb__transpose_work work = {.context = &(transpose){fbp, t},
+                                     .views = views,
+                                     .bytes = qb__round_up(lay_out(fbp, none).bytes, 64),
+                                     .block = VIEWS,
+                                     .spread = transpose_view,
+                                     .finish = finish_view,
+                                     .problem = &problem};
+    const qb_status status = qb__transpose_views(t, &work);
+    qb__free(matrix);
     return status;
 }

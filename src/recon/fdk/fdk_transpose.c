@@ -14,9 +14,6 @@ enum { VIEWS = 4 }; /* views between two checks for cancelling, per thread */
 typedef struct transpose {
     const qb__fdk *fdk;
     const qb__transposing *t;
-    size_t first;  /* view of task 0 */
-    char *scratch; /* [thread][bytes] */
-    size_t bytes;
 } transpose;
 
 /* Scratch of a thread: sums of an image with one pixel more on all sides; positions of a line of voxels; a row and its
@@ -85,11 +82,11 @@ static void finish_row(const transpose *c, size_t view, size_t row, const parts 
     for (size_t k = 0; k < columns; k++) out[k] = from[k] * p->weights[k];
 }
 
-static void transpose_view(void *context, size_t task, int worker) {
+static void transpose_view(void *context, size_t view, char *scratch) {
     const transpose *c = context;
     const qb__bp_cone_problem *problem = &c->fdk->problem;
-    const parts p = lay_out(c->fdk, c->scratch + (size_t)worker * c->bytes);
-    const size_t view = c->first + task, nx = problem->nx, ny = problem->ny;
+    const parts p = lay_out(c->fdk, scratch);
+    const size_t nx = problem->nx, ny = problem->ny;
     memset(p.sums, 0, (problem->rows + 2) * (problem->columns + 2) * sizeof *p.sums);
     for (size_t z = 0; z < problem->nz; z++) {
         for (size_t y = 0; y < ny; y++) {
@@ -104,43 +101,32 @@ static void transpose_view(void *context, size_t task, int worker) {
     }
 }
 
-static void finish_view(void *context, size_t view, const float *lines, int worker) {
+static void finish_view(void *context, size_t view, const float *lines, char *scratch) {
     const transpose *c = context;
     const size_t width = c->fdk->width;
-    const parts p = lay_out(c->fdk, c->scratch + (size_t)worker * c->bytes);
+    const parts p = lay_out(c->fdk, scratch);
     for (size_t row = 0; row < c->fdk->problem.rows; row++) {
         memcpy(p.line, lines + row * width, width * sizeof *p.line);
         finish_row(c, view, row, &p);
     }
 }
 
-static qb_status on_device(transpose *c, bool *done) {
-    const qb__bp_cone_problem *b = &c->fdk->problem;
-    const qb__spread_problem problem = {
-        .views = b->views, .rows = b->rows, .columns = b->columns, .n = {b->nx, b->ny, b->nz}, .matrix = b->matrix};
-    return qb__transpose_on_device(c->t, &problem, finish_view, c, done);
-}
-
 qb_status qb__fdk_transpose(void *plan, const qb__transposing *t) {
     const qb__fdk *fdk = plan;
-    const size_t views = fdk->info->views, block = VIEWS * (size_t)qb__pool_threads(t->pool);
-    transpose c = {.fdk = fdk, .t = t};
+    const qb__bp_cone_problem *p = &fdk->problem;
     static char none[1];
-    bool done;
-    qb_status status;
     if (fdk->region.asked) return qb__fail(QB_UNSUPPORTED, "a job of a --region has no transpose: leave it out");
     if (fdk->resampled)
         return qb__fail(QB_UNSUPPORTED, "resampled views have no transpose: give a flat, upright detector");
-    QB__TRY(qb__filter_check_transpose(fdk->options->pad));
-    c.bytes = qb__round_up(lay_out(fdk, none).bytes, 64);
-    QB__TRY(qb__alloc((size_t)qb__pool_threads(t->pool), c.bytes, &c.scratch));
-    QB__TRY(on_device(&c, &done));
-    for (c.first = 0; !done && c.first < views; c.first += block) {
-        QB__TRY(qb__check_cancel(t->env));
-        qb__pool_for(t->pool, qb__smaller(block, views - c.first), transpose_view, &c);
-        qb__progress(t->env, "transpose", qb__smaller(c.first + block, views), views);
-    }
-out:
-    qb__free(c.scratch);
-    return status;
+    QB__OR_RETURN(qb__filter_check_transpose(fdk->options->pad));
+    const qb__spread_problem problem = {
+        .views = p->views, .rows = p->rows, .columns = p->columns, .n = {p->nx, p->ny, p->nz}, .matrix = p->matrix};
+    const qb__transpose_work work = {.context = &(transpose){fdk, t},
+                                     .views = fdk->info->views,
+                                     .bytes = qb__round_up(lay_out(fdk, none).bytes, 64),
+                                     .block = VIEWS * (size_t)qb__pool_threads(t->pool),
+                                     .spread = transpose_view,
+                                     .finish = finish_view,
+                                     .problem = &problem};
+    return qb__transpose_views(t, &work);
 }

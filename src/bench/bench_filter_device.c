@@ -69,8 +69,7 @@ static qb_status fill_device(bench *b) {
 }
 
 static void release(bench *b) {
-    qb__memory_destroy(b->raw);
-    qb__memory_destroy(b->rows);
+    QB__MEMORY_DESTROY(b->raw, b->rows);
     qb__event_destroy(b->from);
     qb__event_destroy(b->to);
     qb__queue_destroy(b->queue);

@@ -14,7 +14,7 @@
 #include "bench/trial/trial.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/parallel.h"
-#include "kernels/bp_parallel/device_pass.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 #include "kernels/filter/filter_device.h"
 #include "ops/filter.h"
 #include "planner/choose.h"
@@ -151,10 +151,7 @@ static void release(bench *b) {
     if (b->pass.plan) b->pass.variant->destroy(b->pass.plan);
     qb__device_filter_destroy(b->pass.filter);
     qb__rows_largest_destroy(b->pass.measure);
-    qb__memory_destroy(b->raw);
-    qb__memory_destroy(b->pass.rows.memory);
-    qb__memory_destroy(b->pass.packed);
-    qb__memory_destroy(b->out);
+    QB__MEMORY_DESTROY(b->raw, b->pass.rows.memory, b->pass.packed, b->out);
     qb__event_destroy(b->from);
     qb__event_destroy(b->to);
     qb__queue_destroy(b->queue);

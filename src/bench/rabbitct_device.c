@@ -105,8 +105,7 @@ void qb__rabbitct_device_destroy(qb__rabbitct_device *d) {
         qb__host_destroy(d->device, d->images[s]);
         qb__memory_destroy(d->rows[s]);
     }
-    qb__memory_destroy(d->packed);
-    qb__memory_destroy(d->out);
+    QB__MEMORY_DESTROY(d->packed, d->out);
     qb__pool_destroy(d->pool);
     qb__device_close(d->device);
     qb__free(d);

@@ -69,6 +69,10 @@ qb_status qb__device_free_bytes(qb__device *device, size_t *bytes);
 /* QB_NO_MEMORY if the device has no room: the caller then tries smaller chunks. */
 qb_status qb__memory_create(qb__device *device, size_t bytes, qb__memory **memory);
 void qb__memory_destroy(qb__memory *memory); /* NULL-safe; does not wait: finish its queues first */
+/* Destroy several. All arguments are read first. */
+#define QB__MEMORY_DESTROY(...)                                                                                        \
+    qb__memory_destroy_all(sizeof((qb__memory *[]){__VA_ARGS__}) / sizeof(qb__memory *), (qb__memory *[]){__VA_ARGS__})
+void qb__memory_destroy_all(size_t count, qb__memory *const memories[]);
 size_t qb__memory_bytes(const qb__memory *memory);
 /* The CUdeviceptr or cl_mem, for libraries (cuFFT). */
 uint64_t qb__memory_native(const qb__memory *memory);

@@ -39,6 +39,10 @@ void qb__memory_destroy(qb__memory *memory) {
     qb__free(memory);
 }
 
+void qb__memory_destroy_all(size_t count, qb__memory *const memories[]) {
+    for (size_t i = 0; i < count; i++) qb__memory_destroy(memories[i]);
+}
+
 static qb_status check_sharing(const qb__device *device) {
     if (device->backend->copy_rows) return QB_OK;
     return qb__fail(QB_UNSUPPORTED, "%s: only CUDA devices share memory and streams with others", device->info.spec);

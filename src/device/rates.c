@@ -211,8 +211,7 @@ qb_status qb__device_measure(qb__device *device, qb__device_rates *rates) {
     }
 out:
     qb__host_destroy(device, m.host);
-    qb__memory_destroy(m.b);
-    qb__memory_destroy(m.a);
+    QB__MEMORY_DESTROY(m.b, m.a);
     qb__event_destroy(m.end);
     qb__event_destroy(m.begin);
     qb__queue_destroy(m.queue);

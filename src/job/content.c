@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job/content.h"
+#include "job/job.h"
 
 #include <inttypes.h>
 #include <stdio.h>

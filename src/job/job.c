@@ -15,7 +15,6 @@
 #include "cpu/features.h"
 #include "io/geometry/geometry_file.h"
 #include "io/scan/scan.h"
-#include "job/content.h"
 #include "quickbeam/version.h"
 
 static qb_status print_json(const cJSON *json, char **text) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "base/json.h"
 #include "geometry/partition.h"
 #include "io/digest.h"
 #include "job/volume_out.h"
@@ -18,7 +19,7 @@ struct qb_job {
     cJSON *warnings; /* array of texts: every warning sent to the caller, once */
     qb_env heard;    /* the caller's env, with a log that also collects warnings */
     const qb_env *caller;
-    cJSON *content;      /* hashes of the data that was read, without the scan (job/content.h); made by run() */
+    cJSON *content;      /* hashes of the data that was read, without the scan (job/job.h); made by run() */
     const qb_scan *scan; /* not owned, may be NULL */
     qb__digest digest;   /* hash of the projections; made by run() */
     atomic_bool running;
@@ -89,3 +90,15 @@ size_t qb__held_bytes(const qb__held *held);
 
 /* The caller's memory limit is too small: QB_BAD_ARGUMENT with the memory that the smallest chunks need. */
 qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least, const qb_env *env);
+
+/* Hashes of the data that a job has read, the `content` of its provenance. Empty without xxhash. */
+
+/* Add the hash of an array in memory, which the running job uses, to qb_job's content. */
+void qb__content_add(cJSON *content, const char *name, const void *values, size_t bytes);
+/* Add a hash that the caller has computed. */
+void qb__content_add_hash(cJSON *content, const char *name, uint64_t hash);
+/* Add the hash of images that was gathered while reading; does nothing if not all images were read. */
+void qb__content_add_images(cJSON *content, const char *name, const qb__digest *digest);
+/* The job's content and, for a scan (may be NULL), {projections: {first_row, last_row, xxh3}, flats, darks, angles},
+ * with the hash of the projections from `digest`. NULL: no content. */
+cJSON *qb__content(const cJSON *content, const qb_scan *scan, const qb__digest *digest);

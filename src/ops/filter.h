@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "kernels/filter/filter_plan.h"
+#include "kernels/filter/filter_device_parts.h"
 #include "quickbeam/recon.h"
 
 /* The ramp filter and its windows, applied to detector rows by FFT. Thread-safe after creation. */

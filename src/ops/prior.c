@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/prior.h"
+#include "ops/vectors.h"
 
 #include <assert.h>
 #include <string.h>

@@ -93,9 +93,7 @@ qb_status qb__slab_projector_cut(const qb__joseph_problem *problem, const qb__de
 /* ---- create and destroy ---- */
 
 static void release_arrays(qb__slab_projector *p) {
-    qb__memory_destroy(p->slab);
-    qb__memory_destroy(p->rays);
-    qb__memory_destroy(p->plain);
+    QB__MEMORY_DESTROY(p->slab, p->rays, p->plain);
     p->slab = p->rays = p->plain = NULL;
     p->members = 0;
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 
 #include "base/pool.h"
+#include "cpu/icd/icd.h"
+#include "cpu/prior/prior.h"
 
 /* Long vectors of float for iterative solvers: in host memory, computed by a pool's threads (a vector is a float *), or
  * on a device (a vector is a handle, ops/vectors_device.h). */
@@ -112,3 +114,16 @@ typedef struct qb__vector_step {
 } qb__vector_step;
 qb__vector_step qb__vector_advance(const qb__vectors *v, double step, const void *weight, const void *y, bool nonneg,
                                    void *x, size_t count);
+
+/* A descent step of the cost of cpu/prior/prior.h, on vectors. */
+typedef struct qb__prior_step_of {
+    void *x, *slope, *curve, *toward; /* vectors of unknowns, see qb__prior_volume */
+    double data;                      /* the slope of the data term is this times `slope` */
+    size_t first, end; /* only slices first <= z < end step, in all others slope becomes 0; end = 0: all slices */
+    bool nonneg, only_slopes, cost;
+} qb__prior_step_of;
+
+qb__prior_numbers qb__prior_numbers_of(const qb__icd_prior *prior, double pull);
+/* Returns the cost of prior and proximal term at x if `cost` is set. */
+double qb__vector_prior(const qb__vectors *v, const qb__prior_numbers *numbers, const qb__prior_step_of *step,
+                        size_t count);

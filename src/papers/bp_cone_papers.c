@@ -170,8 +170,7 @@ static qb_status build(qb__bp_cone_plan *plan) {
 static void destroy(qb__bp_cone_plan *plan) {
     if (!plan) return;
     qb__texture_destroy(plan->texture);
-    qb__memory_destroy(plan->matrices);
-    qb__memory_destroy(plan->lines);
+    QB__MEMORY_DESTROY(plan->matrices, plan->lines);
     qb__program_release(plan->program);
     qb__program_release(plan->pack_program);
     QB__FREE(plan->constants, plan);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "planner/device_model.h"
+#include "planner/device_costs.h"
 #include "planner/variants.h"
 #include "quickbeam/env.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "planner/device_model.h"
+#include "planner/device_costs.h"
 
 #include <math.h>
 #include <stddef.h>

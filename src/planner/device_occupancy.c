@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "planner/device_model.h"
+#include "planner/device_costs.h"
 
 /* Registers are allocated in units of eight, at most 255 per item; each group takes 1 KiB of shared memory in
  * addition. */

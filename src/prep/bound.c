@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
-#include "prep/curve.h"
+#include "prep/dense.h"
 #include "prep/row_sample.h"
 #include "prep/prep.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/curve.h"
+#include "prep/dense.h"
 
 #include <math.h>
 #include <stdio.h>

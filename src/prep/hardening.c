@@ -5,7 +5,7 @@
  * true values, or the model of a tube's spectrum (prep/spectrum.h). */
 #include <string.h>
 
-#include "prep/curve.h"
+#include "prep/dense.h"
 #include "prep/prep.h"
 #include "prep/step.h"
 

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan/scan.h"
-#include "prep/curve.h"
+#include "prep/dense.h"
 #include "prep/row_shift.h"
 
 bool qb__levels_warn_gains(const qb_scan *scan, const qb_prep_options *options, const qb_env *env) {

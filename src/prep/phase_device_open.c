@@ -122,16 +122,14 @@ void qb__phase_close_there(qb__phase_device *p) {
         qb__phase_slot *s = &p->slot[i];
         qb__queue_destroy(s->queue);
         qb__event_destroy(s->filtered);
-        qb__memory_destroy(s->raw_there);
-        qb__memory_destroy(s->out_there);
+        QB__MEMORY_DESTROY(s->raw_there, s->out_there);
         if (p->device) qb__host_destroy(p->device, s->raw);
         if (p->device) qb__host_destroy(p->device, s->out);
         *s = (qb__phase_slot){.raw = NULL};
     }
     qb__phase_planes_destroy(p->planes);
     qb__near_rows_destroy(p->near);
-    qb__memory_destroy(p->corrected);
-    qb__memory_destroy(p->keep);
+    QB__MEMORY_DESTROY(p->corrected, p->keep);
     p->keep = NULL;
     p->planes = NULL, p->near = NULL, p->near_of = NULL, p->corrected = NULL;
 }

@@ -35,7 +35,7 @@ typedef struct qb__prep {
     float most;     /* larger line integrals were not measured; 0: QB__MOST_INTEGRAL */
     qb_pad ends;    /* continuation of a row whose end was not measured: --pad of filters, else edge */
     bool keep_lost; /* missing values stay NaN, and are counted; else they are filled */
-    const struct qb__hardening_curve *curve; /* curve of --hardening (prep/curve.h); not owned. NULL: none */
+    const struct qb__hardening_curve *curve; /* curve of --hardening (prep/dense.h); not owned. NULL: none */
     /* set by qb__prep_begin(): */
     const qb_prep_options *options;
     const qb__lines *loops;                                      /* the loops for this CPU */

@@ -15,7 +15,7 @@
 #include "io/scan/scan.h"
 #include "kernels/filter/filter_device.h"
 #include "geometry/partition.h"
-#include "prep/curve.h"
+#include "prep/dense.h"
 #include "prep/neighbours.h"
 #include "prep/pixel_key.h"
 #include "prep/step.h"

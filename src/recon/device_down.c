@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/device_down.h"
+#include "recon/device_arrays.h"
 
 #include "base/memory.h"
 #include "base/status.h"

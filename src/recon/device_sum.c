@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/device_sum.h"
+#include "recon/device_arrays.h"
 
 #include <stdio.h>
 #include <stdlib.h>

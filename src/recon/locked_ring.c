@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/locked_ring.h"
+#include "recon/device_arrays.h"
 
 #include "base/log.h"
 #include "base/memory.h"

@@ -14,7 +14,6 @@
 #include "io/mbirct/mbirct.h"
 #include "io/scan/scan.h"
 #include "io/tensor/tensor_stack.h"
-#include "job/content.h"
 #include "job/grey_levels.h"
 #include "job/job.h"
 #include "planner/storage.h"

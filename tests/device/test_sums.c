@@ -5,7 +5,7 @@
 #include "unit/ranks_here.h"
 
 #include "geometry/partition.h"
-#include "recon/device_sum.h"
+#include "recon/device_arrays.h"
 
 enum { VALUES = 700, SLICES = 23 };
 

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "check.h"
-#include "ops/prior.h"
+#include "ops/vectors.h"
 
 enum { MOST = 4096 };
 

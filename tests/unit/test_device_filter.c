@@ -5,7 +5,7 @@
 
 #include "filter_oracle.h"
 #include "io/scan/drift.h"
-#include "prep/curve.h"
+#include "prep/dense.h"
 #include "prep/prepare.h"
 
 enum { POISON = 0xa5 };

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "device/cufft.h"
-#include "kernels/filter/filter_plan.h"
+#include "kernels/filter/filter_device_parts.h"
 #include "ops/fft.h"
 
 static bool one_of(int value, const int *list) {

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "planner/device_model.h"
+#include "planner/device_costs.h"
 
 static const qb__device_info h200 = {.api = QB__API_CUDA, .arch = 90, .multiprocessors = 132, .clock_hz = 2e9};
 

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "cpu/features.h"
 #include "cpu/rows/lines.h"
-#include "prep/curve.h"
+#include "prep/dense.h"
 #include "prep/prep.h"
 #include "prep/prepare.h"
 #include "prep/spectrum.h"

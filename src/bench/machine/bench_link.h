@@ -3,7 +3,7 @@
 
 #include "base/comm.h"
 #include "planner/device_select.h"
-#include "recon/device_sum.h"
+#include "recon/device_arrays.h"
 
 /* A rank's device, and its transfers, for qb bench mpi. */
 typedef struct qb__bench_link {

@@ -71,8 +71,7 @@ static void close_attempt(qb__trial *trial) {
     joseph_trial *t = (joseph_trial *)trial;
     qb__queue_finish(trial->queue);
     qb__joseph_plan_destroy(t->plan);
-    qb__memory_destroy(t->from);
-    qb__memory_destroy(t->back);
+    QB__MEMORY_DESTROY(t->from, t->back);
     t->plan = NULL;
     t->from = t->back = NULL;
 }

@@ -47,8 +47,7 @@ out:
 void qb__trial_destroy(qb__trial *t) {
     if (!t) return;
     t->kind->release(t);
-    qb__memory_destroy(t->rows);
-    qb__memory_destroy(t->out);
+    QB__MEMORY_DESTROY(t->rows, t->out);
     qb__event_destroy(t->from);
     qb__event_destroy(t->to);
     qb__queue_destroy(t->queue);

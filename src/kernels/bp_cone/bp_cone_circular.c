@@ -179,9 +179,7 @@ static qb_status build(qb__bp_cone_plan *plan, const int *values, bool ring) {
 static void destroy(qb__bp_cone_plan *plan) {
     if (!plan) return;
     qb__texture_destroy(plan->texture);
-    qb__memory_destroy(plan->matrix);
-    qb__memory_destroy(plan->scale);
-    qb__memory_destroy(plan->beyond);
+    QB__MEMORY_DESTROY(plan->matrix, plan->scale, plan->beyond);
     qb__program_release(plan->program);
     qb__program_release(plan->pack_program);
     qb__free(plan);

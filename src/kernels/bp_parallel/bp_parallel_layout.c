@@ -186,8 +186,7 @@ void qb__layout_destroy(qb__bp_parallel_plan *plan) {
     if (plan->chunks)
         for (size_t i = 0; i * plan->chunk < plan->problem.views; i++) qb__memory_destroy(plan->chunks[i]);
     QB__FREE(plan->chunks, plan->host_lines);
-    qb__memory_destroy(plan->lines);
-    qb__memory_destroy(plan->counters);
+    QB__MEMORY_DESTROY(plan->lines, plan->counters);
     qb__program_release(plan->program);
     qb__pack_destroy(&plan->pack);
     qb__free(plan);

@@ -44,9 +44,7 @@ typedef struct tensor_plan {
 static void destroy(qb__bp_parallel_plan *opaque) {
     tensor_plan *plan = (tensor_plan *)opaque;
     if (!plan) return;
-    qb__memory_destroy(plan->list);
-    qb__memory_destroy(plan->table);
-    qb__memory_destroy(plan->shapes);
+    QB__MEMORY_DESTROY(plan->list, plan->table, plan->shapes);
     qb__program_release(plan->program);
     qb__program_release(plan->pack_program);
     qb__free(plan);

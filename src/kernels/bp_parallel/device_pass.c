@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/bp_parallel/device_pass.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 
 #include "base/status.h"
 

@@ -62,9 +62,7 @@ out:
 
 void qb__convert_destroy(qb__convert *convert) {
     if (!convert) return;
-    qb__memory_destroy(convert->numbers);
-    qb__memory_destroy(convert->hidden);
-    qb__memory_destroy(convert->counts);
+    QB__MEMORY_DESTROY(convert->numbers, convert->hidden, convert->counts);
     qb__program_release(convert->program);
     qb__free(convert);
 }

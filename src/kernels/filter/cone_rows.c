@@ -183,10 +183,7 @@ qb_status qb__cone_rows_create(qb__device *device, const qb__cone_rows_plan *pla
 void qb__cone_rows_destroy(qb__cone_rows *rows) {
     if (!rows) return;
     qb__program_release(rows->program);
-    qb__memory_destroy(rows->taps);
-    qb__memory_destroy(rows->maps);
-    qb__memory_destroy(rows->weights);
-    qb__memory_destroy(rows->shares);
+    QB__MEMORY_DESTROY(rows->taps, rows->maps, rows->weights, rows->shares);
     qb__free(rows);
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "kernels/filter/filter_plan.h"
+#include "kernels/filter/filter_device_parts.h"
 #include "kernels/macros.h"
 #include "quickbeam/array.h"
 #include "quickbeam/scan.h"

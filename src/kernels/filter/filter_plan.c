@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/memory.h"
-#include "kernels/filter/filter_plan.h"
+#include "kernels/filter/filter_device_parts.h"
 
 enum {
     HELD = 16,         /* complex numbers of a work item, two registers each */

@@ -72,11 +72,7 @@ out:
 
 void qb__near_rows_destroy(qb__near_rows *near) {
     if (!near) return;
-    qb__memory_destroy(near->dark);
-    qb__memory_destroy(near->gain);
-    qb__memory_destroy(near->beam);
-    qb__memory_destroy(near->pairs);
-    qb__memory_destroy(near->counts);
+    QB__MEMORY_DESTROY(near->dark, near->gain, near->beam, near->pairs, near->counts);
     qb__program_release(near->program);
     qb__free(near);
 }

@@ -102,9 +102,7 @@ out:
 void qb__spread_close(qb__spread *s) {
     if (!s) return;
     if (s->queue) qb__queue_finish(s->queue);
-    qb__memory_destroy(s->volume);
-    qb__memory_destroy(s->records);
-    qb__memory_destroy(s->lines);
+    QB__MEMORY_DESTROY(s->volume, s->records, s->lines);
     qb__program_release(s->program);
     qb__queue_destroy(s->queue);
     qb__free(s);

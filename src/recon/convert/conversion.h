@@ -127,3 +127,8 @@ qb_status qb__revalue_range(qb__revalue *revalue, qb__source *source, size_t blo
 qb_status qb__revalue_images(qb__revalue *revalue, size_t threads, size_t count, char *images, const void **out);
 /* Report the numbers of missing and of clamped values. */
 void qb__revalue_report(const qb__revalue *revalue, cJSON *report, const qb_env *env);
+
+/* --thickness converts line integrals p of one material to lengths p / mu in mm. text: mu in 1/mm; beta:B, then mu = 4
+ * pi B / lambda; or delta:D, then B = D / (delta/beta), with the ratio of --paganin. With text NULL *mu is 1. The
+ * energy is that of `prep`, otherwise that of the scan. */
+qb_status qb__thickness_of(const char *text, const qb_scan_info *info, const qb_prep_options *prep, double *mu);

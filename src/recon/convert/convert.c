@@ -15,7 +15,6 @@
 #include "planner/device_select.h"
 #include "prep/spectrum.h"
 #include "recon/convert/conversion.h"
-#include "recon/convert/thickness.h"
 
 const qb_param qb_convert_params[] = {
     {"output", QB_PARAM_TEXT, offsetof(qb_convert_options, output), "OUT", NULL, NULL, 0, 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/convert/thickness.h"
+#include "recon/convert/conversion.h"
 
 #include <math.h>
 #include <string.h>

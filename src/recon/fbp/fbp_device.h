@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "kernels/bp_parallel/device_pass.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 #include "kernels/filter/filter_device.h"
 #include "kernels/filter/near_rows.h"
 #include "planner/device_pick.h"
 #include "prep/phase.h"
 #include "recon/device_arrays.h"
-#include "recon/device_down.h"
 #include "recon/fbp/fbp.h"
-#include "recon/locked_ring.h"
 
 /* Devices as an engine of filtered back-projection. The host reads raw numbers and writes slices. Upload, computing
  * (prepare, filter, pack, back-project) and download are separate stages, each with its own queue, so that they work on

@@ -111,8 +111,7 @@ static void close_part(qb__fbp_part *part) {
     if (pass->plan) pass->variant->destroy(pass->plan);
     qb__device_filter_destroy(pass->filter);
     qb__rows_largest_destroy(pass->measure);
-    qb__memory_destroy(pass->rows.memory);
-    qb__memory_destroy(pass->packed);
+    QB__MEMORY_DESTROY(pass->rows.memory, pass->packed);
     qb__near_rows_destroy(part->near);
     qb__memory_destroy(part->corrected);
     qb__convert_destroy(part->convert);

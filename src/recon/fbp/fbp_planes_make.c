@@ -26,10 +26,7 @@ qb_status qb_tool_planes_open(const qb_env *env, qb_tool_planes **planes) {
 static void forget(qb_tool_planes *p) {
     if (p->queue) qb__queue_finish(p->queue);
     qb__device_filter_destroy(p->filter);
-    qb__memory_destroy(p->raw);
-    qb__memory_destroy(p->filtered);
-    qb__memory_destroy(p->views);
-    qb__memory_destroy(p->out);
+    QB__MEMORY_DESTROY(p->raw, p->filtered, p->views, p->out);
     QB__FREE(p->stamps, p->ones, p->view, p->kept, p->level);
     p->kept = p->level = NULL;
     p->filter = NULL;

@@ -7,10 +7,7 @@
 #include "kernels/filter/filter_device.h"
 #include "planner/device_pick.h"
 #include "recon/device_arrays.h"
-#include "recon/device_down.h"
-#include "recon/device_sum.h"
 #include "recon/fdk/fdk_cpu.h"
-#include "recon/locked_ring.h"
 
 /* A device as an engine of FDK. Raw numbers are uploaded, filtered and back-projected (all blocks of views are added to
  * a slab), and the slab is downloaded, in stages with a queue each, so that all work at once on consecutive blocks. If

@@ -7,7 +7,7 @@
 #include "base/comm.h"
 #include "base/status.h"
 #include "cpu/features.h"
-#include "planner/device_model.h"
+#include "planner/device_costs.h"
 #include "recon/fdk/fdk_device.h"
 
 /* ---- time ---- */

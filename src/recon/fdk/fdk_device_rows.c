@@ -75,8 +75,7 @@ qb_status qb__fdk_gpu_rows_open(qb__fdk_gpu *gpu) {
 void qb__fdk_gpu_rows_close(qb__fdk_gpu *gpu) {
     qb__device_filter_destroy(gpu->made.prepare);
     qb__cone_rows_destroy(gpu->made.rows);
-    qb__memory_destroy(gpu->made.lines);
-    qb__memory_destroy(gpu->made.weighted);
+    QB__MEMORY_DESTROY(gpu->made.lines, gpu->made.weighted);
     gpu->made = (qb__fdk_made){0};
 }
 

@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "ops/prior.h"
+#include "ops/vectors.h"
 #include "recon/iterative/solver.h"
 #include "recon/mbir/icd/icd_fall.h"
 

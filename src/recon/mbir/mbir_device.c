@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "kernels/icd/icd_surrogate.h"
 #include "planner/device_pick.h"
-#include "recon/locked_ring.h"
+#include "recon/device_arrays.h"
 #include "recon/mbir/mbir_descent.h"
 
 typedef struct on_device {

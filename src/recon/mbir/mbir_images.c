@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "io/publish/paths.h"
 #include "io/tensor/tensor_stack.h"
-#include "job/content.h"
+#include "job/job.h"
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir.h"
 

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "io/publish/paths.h"
-#include "job/content.h"
+#include "job/job.h"
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir.h"
 

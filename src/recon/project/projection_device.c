@@ -197,9 +197,7 @@ static void close_device(void *state) {
     qb__device_arrays_detach(&d->arrays, d->run);
     if (d->queue) qb__queue_finish(d->queue);
     qb__joseph_plan_destroy(d->plan);
-    qb__memory_destroy(d->slab);
-    qb__memory_destroy(d->rays);
-    qb__memory_destroy(d->plain);
+    QB__MEMORY_DESTROY(d->slab, d->rays, d->plain);
     qb__queue_destroy(d->queue);
     d->queue = NULL;
     d->plan = NULL;

@@ -139,13 +139,13 @@ static const struct {
      "plane. Slices are blurred, more above and below the middle. Give --tilt, or mend the geometry file."},
     {"device-unused", "A graphics processor was found but cannot be used, for the reason that is given. The job runs "
                       "on the CPU. Install what is missing, or give --device cpu."},
+    {"exposures-differ",
+     "The file states different times of exposure for views and flats. Counts grow with the time, rates do "
+     "not, so nothing is divided by it. If both are counts, give --air, or scale the flats."},
     {"fan-width",
      "Opposite rays of a turn agree much better if the fan is wider or narrower than stated. The distance "
      "from source to detector, or the pixel size, is wrong, and so are values and sizes. --sdd counts from "
      "the source, not from the axis."},
-    {"exposures-differ",
-     "The file states different times of exposure for views and flats. Counts grow with the time, rates do "
-     "not, so nothing is divided by it. If both are counts, give --air, or scale the flats."},
     {"far-values", "A few line integrals are far from all others, as from hot pixels. They make streaks. Set them to "
                    "NaN, or give --weights FILE with 0 there."},
     {"few-views",

@@ -111,6 +111,40 @@ def mat(arrays, order="<", packed=False, flags=0):
     return out
 
 
+def test_units_and_conventions_of_headers(tmp_path):
+    """Units of lengths of each axis; one that is no length takes the sizes away, and is said."""
+    values = VALUES.astype("f4")
+    sizes = " ".join(map(str, values.shape[::-1]))
+    def nrrd(*lines):
+        (tmp_path / "a.nrrd").write_bytes("\n".join(["NRRD0004", "type: float", "dimension: 3", f"sizes: {sizes}", "endian: little", "encoding: raw", *lines, "", ""]).encode() + values.tobytes())
+        done = qb("convert", tmp_path / "a.nrrd", "--volume", "-o", tmp_path / "a.npy")
+        return json.loads((tmp_path / "a.npy.json").read_text()).get("voxel_mm"), done.stderr
+    def mha(unit):
+        head = f"ObjectType = Image\nNDims = 3\nDimSize = {sizes}\nElementType = MET_FLOAT\nElementSpacing = 5 5 5\nDistanceUnits = {unit}\nElementDataFile = LOCAL\n"
+        (tmp_path / "a.mha").write_bytes(head.encode() + values.tobytes())
+        done = qb("convert", tmp_path / "a.mha", "--volume", "-o", tmp_path / "a.npy")
+        return json.loads((tmp_path / "a.npy.json").read_text()).get("voxel_mm"), done.stderr
+    assert nrrd("spacings: 1 2 3", 'units: "mm" "um" "mm"')[0] == pytest.approx([1, 0.002, 3])
+    assert nrrd("spacings: 1 2 3", 'units: "mm" "" "???"')[0] == pytest.approx([1, 2, 3])
+    voxel, said = nrrd("spacings: 1 2 3", 'units: "furlong" "furlong" "furlong"')
+    assert not any(voxel) and 'its unit "furlong" is no known length' in said
+    assert mha("um")[0] == pytest.approx([0.005] * 3) and mha("?")[0] == [5, 5, 5]
+    voxel, said = mha("ell")
+    assert not any(voxel) and 'its DistanceUnits "ell" is no known length' in said
+
+
+def test_dummies_of_edf(tmp_path):
+    image = np.arange(1, 13, dtype="f4").reshape(3, 4)
+    image[1, 2] = -10
+    (tmp_path / "a.edf").write_bytes(edf(image, Dummy="-10", DDummy="0.1", RasterConfiguration=3))
+    done = qb("convert", tmp_path / "a.edf", "--volume", "-o", tmp_path / "a.npy")
+    assert np.array_equal(np.load(tmp_path / "a.npy").reshape(3, 4), np.where(image == -10, np.nan, image), equal_nan=True)
+    assert "RasterConfiguration 3" in done.stderr and "count as missing" in qb("info", tmp_path / "a.edf").stdout
+    (tmp_path / "b1.edf").write_bytes(edf(image, Dummy="-10"))
+    (tmp_path / "b2.edf").write_bytes(edf(image, Dummy="-9"))
+    fails(3, "info", tmp_path / "b%d.edf", says=["b2.edf states that pixels of -9 have no value (Dummy), the first image -10"])
+
+
 def same(path, values):
     np.save(path.parent / "want.npy", values)
     assert qb_json("compare", path, path.parent / "want.npy")["max_abs"] == 0

@@ -5,12 +5,14 @@
  * read. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/share.h"
 #include "base/status.h"
 #include "io/formats.h"
@@ -56,6 +58,12 @@ static qb_status add_frame(edf *e, const qb__edf_frame *f) {
         return qb__fail(QB_BAD_INPUT, "%s has an image of %zu x %zu %s, the first one is %zu x %zu %s",
                         e->files.text[f->file], f->columns, f->rows, qb_dtype_name(f->dtype), first->columns,
                         first->rows, qb_dtype_name(first->dtype));
+    if (f->missing != first->missing && !(isnan(f->missing) && isnan(first->missing)))
+        return qb__fail(
+            QB_UNSUPPORTED,
+            "%s states that pixels of %g have no value (Dummy), the first image %g: convert each and join the "
+            "results",
+            e->files.text[f->file], f->missing, first->missing);
     e->frame[e->base.shape[0]++] = *f;
     return QB_OK;
 }
@@ -253,7 +261,14 @@ qb_status qb__edf_open(const char *path, const char *how, qb__source **out) {
         e->base.chunk[1] = e->base.shape[1];
         if (!e->several) e->base.cache_each = e->base.shape[1] * qb__source_row_bytes(&e->base) + 2 * QB__EDF_BLOCK;
     }
+    if (e->frame[0].raster != 1)
+        qb__print(e->base.trouble, sizeof e->base.trouble,
+                  "the images state RasterConfiguration %zu, not 1, which is not applied: --flip, --rotate" QB__CODE(
+                      "image-convention"),
+                  e->frame[0].raster);
     *out = &e->base;
+    qb__free(text);
+    return qb__source_values(out, 1, 0, e->frame[0].missing);
 out:
     qb__free(text);
     if (status != QB_OK) qb__source_close(&e->base);

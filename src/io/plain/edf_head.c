@@ -3,12 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 
 static const struct {
@@ -85,6 +87,9 @@ qb_status qb__edf_parse(const char *path, const char *header, qb__edf_frame *f) 
     if (deep > 1) return qb__fail(QB_UNSUPPORTED, "%s: its EDF images have three dimensions: save images of two", path);
     if (value_of(header, "Compression", value, sizeof value) && *value && strncasecmp(value, "none", 4) != 0)
         return qb__fail(QB_UNSUPPORTED, "%s: its images are compressed (%.40s): save them uncompressed", path, value);
+    f->missing = value_of(header, "Dummy", value, sizeof value) ? qb__strtod(value, NULL) : NAN;
+    if (f->missing == 0) f->missing = NAN; /* the usual number of those who have none */
+    f->raster = value_of(header, "RasterConfiguration", value, sizeof value) ? strtoull(value, NULL, 10) : 1;
     f->swap = value_of(header, "ByteOrder", value, sizeof value) && strcasecmp(value, "HighByteFirst") == 0;
     if (!value_of(header, "DataType", value, sizeof value)) snprintf(value, sizeof value, "nothing");
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {

@@ -13,6 +13,8 @@ typedef struct qb__edf_frame {
     size_t rows, columns;
     qb_dtype dtype;
     bool swap;
+    double missing; /* Dummy: stored number of pixels without a value; NAN: none */
+    size_t raster;  /* RasterConfiguration: 1 is usual; 0: unknown */
 } qb__edf_frame;
 
 /* A file, or the bytes of an unpacked one. */

@@ -13,7 +13,9 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "io/hdf5/external.h"
+#include "base/warning.h"
 #include "io/formats.h"
+#include "io/geometry/unit_words.h"
 #include "io/plain/mha.h"
 #include "io/text.h"
 #include "quickbeam/geometry.h"
@@ -29,6 +31,8 @@ const qb__mha_type qb__mha_types[QB__MHA_TYPES] = {
 typedef struct header {
     const char *path;
     qb__plain layout;
+    double unit;      /* of lengths, in mm; NAN: unknown */
+    char unknown[24]; /* that unit */
     double spacing[3], first[3], turn[9], scale[2];
     char quantity[24], units[24];
     char file[512];
@@ -60,6 +64,12 @@ static void set_size(header *h, const char *value) {
 }
 
 static void set_spacing(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->spacing, NULL); }
+
+/* MetaIO's unit of lengths; "?" says nothing. */
+static void set_length_unit(header *h, const char *value) {
+    if (*value && *value != '?') h->unit = qb__length_unit(value) > 0 ? qb__length_unit(value) : NAN;
+    if (isnan(h->unit)) snprintf(h->unknown, sizeof h->unknown, "%.23s", value);
+}
 
 /* The file states the position of the first voxel. */
 static void set_first(header *h, const char *value) { qb__read_numbers(value, 0, 3, h->first, NULL); }
@@ -117,6 +127,7 @@ static const struct {
     {"NDims", set_dims},
     {"DimSize", set_size},
     {"ElementSpacing", set_spacing},
+    {"DistanceUnits", set_length_unit},
     {"Offset", set_first},
     {"Origin", set_first},
     {"Position", set_first},
@@ -204,9 +215,10 @@ static void place(const header *h, qb__source *source) {
     const size_t *n = h->layout.shape;
     source->z_down = h->turn[8] < 0;
     for (int i = 0; i < 3; i++) {
-        double d = isfinite(h->spacing[i]) && h->spacing[i] > 0 ? h->spacing[i] : 0;
+        double d = h->spacing[i] * h->unit;
+        if (!(isfinite(d) && d > 0)) d = 0;
         source->voxel[i] = d;
-        const double first = i == 2 && source->z_down ? -h->first[i] : h->first[i];
+        const double first = i == 2 && source->z_down ? -h->first[i] * h->unit : h->first[i] * h->unit;
         if (isfinite(first)) source->offset[i] = first + 0.5 * ((double)n[2 - i] - 1) * (d > 0 ? d : 1);
     }
     for (size_t k = 0; k < 9; k++) {
@@ -218,7 +230,7 @@ static void place(const header *h, qb__source *source) {
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     (void)how;
     *source = NULL;
-    header h = {.path = path, .layout.format = "MetaImage", .slope = 1, .turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    header h = {.path = path, .layout.format = "MetaImage", .slope = 1, .unit = 1, .turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     qb_status status = read_header(&h);
     if (status != QB_OK) return status;
     bool local = strcasecmp(h.file, "LOCAL") == 0;
@@ -236,6 +248,12 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     if (status == QB_OK) status = (h.packed ? qb__packed_open : qb__plain_open)(local ? path : file, &h.layout, source);
     if (status != QB_OK) return local ? status : qb__fail_in(status, "%s", path);
     if (strcmp(h.units, "1/pixel") != 0) place(&h, *source);
+    qb__printable(h.unknown);
+    if (*h.unknown)
+        snprintf((*source)->trouble, sizeof(*source)->trouble,
+                 "its DistanceUnits \"%s\" is no known length, so that sizes are not used: correct it to mm" QB__CODE(
+                     "metadata-unusable"),
+                 h.unknown);
     memcpy((*source)->scale, h.scale, sizeof h.scale);
     (*source)->beam = h.beam;
     memcpy((*source)->quantity, h.quantity, sizeof h.quantity);

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/codec/gzip_file.h"
 #include "io/formats.h"
 #include "io/geometry/unit_words.h"
@@ -42,7 +43,8 @@ typedef struct header {
     size_t dims, skip_lines;
     long long skip_bytes;
     double spacing[3], first[3];
-    double unit; /* mm */
+    double unit[3];   /* mm; 0: unknown */
+    char unknown[24]; /* a unit that is no length; "" */
     bool typed, shaped, packed, placed, turned, down;
     char file[512];
     qb__notes files; /* of a list or pattern, as the header names them */
@@ -88,11 +90,20 @@ static void set_origin(header *h, const char *value) {
     h->placed = *value == '(' && qb__read_numbers(value + 1, ',', 3, h->first, NULL) == 3;
 }
 
+/* One word for each axis, such as "mm" "mm" "um"; one that is missing, empty or ??? says nothing. */
 static void set_units(header *h, const char *value) {
-    char word[32];
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(value + (*value == '"'), "\" "), value + (*value == '"'));
-    const double unit = qb__length_unit(word);
-    if (unit > 0) h->unit = unit;
+    for (int axis = 0; axis < 3 && *value; axis++) {
+        char word[24];
+        value += strspn(value, " ");
+        const bool quoted = *value == '"';
+        const size_t n = strcspn(value + quoted, quoted ? "\"" : " ");
+        snprintf(word, sizeof word, "%.*s", (int)qb__smaller(n, sizeof word - 1), value + quoted);
+        value += quoted + n;
+        value += *value == '"';
+        if (!*word || strcmp(word, "???") == 0 || strcmp(word, "none") == 0) continue;
+        h->unit[axis] = qb__length_unit(word);
+        if (!(h->unit[axis] > 0)) h->unit[axis] = 0, memcpy(h->unknown, word, sizeof word);
+    }
 }
 
 static void set_endian(header *h, const char *value) { h->layout.swap = strcasecmp(value, "big") == 0; }
@@ -118,6 +129,7 @@ static const struct {
     {"space directions", set_directions},
     {"space origin", set_origin},
     {"space units", set_units},
+    {"units", set_units},
     {"endian", set_endian},
     {"encoding", set_encoding},
     {"line skip", set_skip_lines},
@@ -238,7 +250,7 @@ static qb_status open_data(header *h, qb__source **source) {
 }
 
 qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) {
-    header h = {.path = path, .layout = {.format = "NRRD", .longer = "its sizes do not fit"}, .unit = 1};
+    header h = {.path = path, .layout = {.format = "NRRD", .longer = "its sizes do not fit"}, .unit = {1, 1, 1}};
     (void)how;
     *source = NULL;
     qb_status status = read_header(&h);
@@ -246,13 +258,19 @@ qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) 
     qb__notes_release(&h.files);
     if (status != QB_OK) return status;
     for (int i = 0; i < 3; i++) {
-        const double mm = h.spacing[i] * h.unit;
+        const double mm = h.spacing[i] * h.unit[i];
         if (!(mm > 0) || !isfinite(mm)) continue;
         (*source)->voxel[i] = mm;
         if (h.placed && isfinite(h.first[i]))
-            (*source)->offset[i] =
-                (i == 2 && h.down ? -h.first[i] : h.first[i]) * h.unit + 0.5 * ((double)h.layout.shape[2 - i] - 1) * mm;
+            (*source)->offset[i] = (i == 2 && h.down ? -h.first[i] : h.first[i]) * h.unit[i] +
+                                   0.5 * ((double)h.layout.shape[2 - i] - 1) * mm;
     }
+    qb__printable(h.unknown);
+    if (*h.unknown)
+        snprintf((*source)->trouble, sizeof(*source)->trouble,
+                 "its unit \"%s\" is no known length, so that sizes are not used: correct it to mm" QB__CODE(
+                     "metadata-unusable"),
+                 h.unknown);
     (*source)->turned = h.turned;
     (*source)->z_down = h.down;
     status = qb__sidecar_apply(path, *source);

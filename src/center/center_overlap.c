@@ -201,11 +201,12 @@ static double chance_at(const search *s, size_t lag) {
 }
 
 /* Vertex of the least-squares parabola through the lags around the peak that are at most 10 % lower. A fit over several
- * lags is less sensitive to noise and to single lags. */
-static double vertex(const double *curve, size_t lags, size_t at) {
+ * lags is less sensitive to noise and to single lags. *second: second derivative there, 0 if it is no peak. */
+static double vertex(const double *curve, size_t lags, size_t at, double *second) {
     enum { REACH = 8 };
     size_t r = 1;
     double drop = 0.1 * fabs(curve[at]);
+    *second = 0;
     while (r < REACH && at > r && at + r + 1 < lags && curve[at] - curve[at - r - 1] < drop &&
            curve[at] - curve[at + r + 1] < drop)
         r++;
@@ -217,6 +218,7 @@ static double vertex(const double *curve, size_t lags, size_t at) {
     }
     double curvature = (s2 - s0 * x2 / n) / (x4 - x2 * x2 / n), slope = s1 / x2;
     double shift = curvature < 0 ? -slope / (2 * curvature) : 0;
+    *second = fmin(0, 2 * curvature);
     return (double)at + fmax(-1, fmin(1, shift));
 }
 
@@ -226,12 +228,20 @@ static double value_at(const search *s, const double *curve, double column) {
     return curve[(size_t)(lag + 0.5)];
 }
 
-/* Finds the column to a fraction of a column, within `reach` of `near`; *column stays if there is no peak. */
-static qb_status place(const qb__center_overlapped *a, double near, double reach, double *column) {
+/* Finds the column to a fraction of a column, within `reach` of `near`; *column stays if there is no peak. *error: its
+ * standard error if both strips differ by white noise, of which the height of R tells how much there is. */
+static qb_status place(const qb__center_overlapped *a, double near, double reach, double *column, double *error) {
     search s = {0};
     double *curve = NULL;
     qb_status status = run(&s, a, 1, fmax(near - reach, a->rows->low), fmin(near + reach, a->rows->high), true, &curve);
-    if (status == QB_OK && curve) *column = column_of(&s, vertex(curve, s.lags, find_peak(curve, s.lags).at));
+    *error = NAN;
+    if (status == QB_OK && curve) {
+        const peak best = find_peak(curve, s.lags);
+        const double numbers = (double)length_of(&s, best.at) * (double)a->rows->rows;
+        double second;
+        *column = column_of(&s, vertex(curve, s.lags, best.at, &second));
+        if (second < 0) *error = 0.5 * sqrt(fmax(0, 1 - best.height * best.height) / (-second * numbers));
+    }
     qb__free(curve);
     search_clear(&s);
     return status;
@@ -246,21 +256,24 @@ static double jackknife(const double *each, size_t rows) {
 }
 
 /* If rows give different columns, something other than the object moves the answers: lower the confidence. The two ends
- * of half a turn are too noisy for one row. */
-static qb_status trust(const qb__center_overlapped *all, double reach, qb__center_answer *answer) {
+ * of half a turn are too noisy for one row, and few rows may agree by chance: there the error by noise counts, too. It
+ * is multiplied because the noise of views brought to the joint is not white. */
+static qb_status trust(const qb__center_overlapped *all, double reach, double error, qb__center_answer *answer) {
+    const double NOT_WHITE = 3;
     const bool ends = all->pairs->one_sided;
     const double good = ends ? 0.15 : 0.1, bad = ends ? 0.9 : 0.35; /* columns */
     const size_t rows = all->rows->rows < QB__CENTER_ROWS ? all->rows->rows : QB__CENTER_ROWS;
-    double each[QB__CENTER_ROWS];
+    double each[QB__CENTER_ROWS], other;
     qb__center_overlapped part = *all;
     qb_status status = QB_OK;
     part.which = ends ? QB__CENTER_WITHOUT : QB__CENTER_ONLY;
     for (size_t r = 0; r < rows && status == QB_OK; r++) {
         part.row = r;
         each[r] = ends ? answer->column : NAN;
-        status = place(&part, answer->column, reach, &each[r]);
+        status = place(&part, answer->column, reach, &each[r], &other);
     }
-    const double scatter = ends ? jackknife(each, rows) : qb__center_scatter(each, rows);
+    double scatter = ends ? jackknife(each, rows) : qb__center_scatter(each, rows);
+    if (ends && !isnan(error)) scatter = isnan(scatter) ? NOT_WHITE * error : hypot(scatter, NOT_WHITE * error);
     if (!isnan(scatter)) answer->confidence *= 1 - qb__center_ramp(scatter, good, bad);
     return status;
 }
@@ -284,8 +297,9 @@ qb_status qb__center_overlap_find(const qb__center_overlapped *a, double other, 
                          qb__center_ramp(best.height / chance_at(&s, best.at), 4, 8);
     answer->column = column_of(&s, (double)best.at);
     const double reach = 5 + 3 * (double)bin;
-    QB__TRY(place(a, answer->column, reach, &answer->column));
-    QB__TRY(trust(a, reach, answer));
+    double error;
+    QB__TRY(place(a, answer->column, reach, &answer->column, &error));
+    QB__TRY(trust(a, reach, error, answer));
 out:
     qb__free(curve);
     search_clear(&s);

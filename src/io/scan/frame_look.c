@@ -20,6 +20,32 @@ enum {
     TURN = 256 /* frames per task of a thread; starting a thread takes as long as some hundred frames */
 };
 
+/* From samples at the same pixels. Only numbers farther from `zero` than `part` of the largest are compared.
+ * scratch[count]. */
+static void step_of(const float *before, const float *after, size_t count, float zero, float part, float *scratch,
+                    qb__frame_step *step) {
+    enum { LEAST_PIXELS = 12 };
+    float most = 0;
+    size_t found = 0;
+    *step = (qb__frame_step){NAN, NAN, NAN};
+    for (size_t i = 0; i < count; i++) {
+        const float value = before[i] - zero;
+        most = value > most && value < INFINITY ? value : most;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const float a = before[i] - zero, b = after[i] - zero;
+        scratch[found] = b / a; /* without a branch, which would often be mispredicted */
+        found += (size_t)(a > part * most && b > 0.5f * part * most && a < INFINITY && b < INFINITY);
+    }
+    if (found < LEAST_PIXELS) return;
+    const size_t middle = found / 2, low = found / 10, high = found - 1 - low;
+    step->size = logf(qb__float_at(scratch, found, middle));
+    step->spread = logf(qb__float_at(scratch + middle, found - middle, high - middle));
+    step->spread -= logf(qb__float_at(scratch, middle + 1, low));
+    /* standard error of the median of normal numbers */
+    step->error = 1.2533f * step->spread / 2.563f / sqrtf((float)found);
+}
+
 static size_t frame_row(const qb__frame_series *series, size_t line) {
     return (2 * line + 1) * series->rows / (2 * series->lines);
 }
@@ -143,7 +169,7 @@ static void add_steps(const qb__frame_series *series, size_t first, size_t count
         const float *own = samples + i * each;
         frame->step = (qb__frame_step){NAN, NAN, NAN};
         if (series->steps && first + i > 0)
-            qb__frame_step_of(i ? own - each : before, own, each, series->zero, series->part, scratch, &frame->step);
+            step_of(i ? own - each : before, own, each, series->zero, series->part, scratch, &frame->step);
     }
     if (count) memcpy(before, samples + (count - 1) * each, each * sizeof *before);
 }

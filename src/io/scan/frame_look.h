@@ -47,11 +47,6 @@ qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb_
 /* Only frame `at`, from up to 16 rows; `least` and `most` are those of all numbers of these rows. */
 qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__frame *frame);
 
-/* From samples at the same pixels. Only numbers farther from `zero` than `part` of the largest are compared.
- * scratch[count]. */
-void qb__frame_step_of(const float *before, const float *after, size_t count, float zero, float part, float *scratch,
-                       qb__frame_step *step);
-
 /* Unsigned counts that a program stored as signed ones: the upper half of their range is read as negative numbers. */
 typedef enum qb__wrapped { QB__WRAPPED_NONE, QB__WRAPPED_SOME, QB__WRAPPED_MANY } qb__wrapped;
 

@@ -161,11 +161,12 @@ static double trust(qb__rings_row *row, const float *ranks, double *found, doubl
         squares[c] = found[c] * found[c];
     }
     qb__rings_walls(row, found, scratch, row->doubt);
-    const double shown = middle_of(squares, row->doubt, n, scratch), error = middle_of(errors, row->doubt, n, scratch);
     /* medians of few columns vary */
     const double explained = n < QB__RINGS_FEW || row->concentric ? EXPLAINED_FEW : EXPLAINED;
-    const double part = fmax(0, fmin(1, shown / (explained * error) - 1));
-    return shown > 0 ? part * unlike(row, found, squares, scratch) : 0;
+    const double shown = middle_of(squares, row->doubt, n, scratch), error = middle_of(errors, row->doubt, n, scratch);
+    /* also by all columns: those without walls may be too few to tell */
+    const double whole = qb__middle(squares, n), part = fmin(shown / error, whole / qb__middle(errors, n));
+    return shown > 0 && whole > 0 ? fmax(0, fmin(1, part / explained - 1)) * unlike(row, found, squares, scratch) : 0;
 }
 
 /* ---- wavelets ---- */

@@ -140,8 +140,7 @@ static const struct {
     {"device-unused", "A graphics processor was found but cannot be used, for the reason that is given. The job runs "
                       "on the CPU. Install what is missing, or give --device cpu."},
     {"exposures-differ",
-     "The file states different times of exposure for views and flats. Counts grow with the time, rates do "
-     "not, so nothing is divided by it. If both are counts, give --air, or scale the flats."},
+     "The times are not applied, since some detectors store rates. If both are counts, give --air."},
     {"fan-width",
      "Opposite rays of a turn agree much better if the fan is wider or narrower than stated. The distance "
      "from source to detector, or the pixel size, is wrong, and so are values and sizes. --sdd counts from "
@@ -197,11 +196,8 @@ static const struct {
                    "show it. Each leaves a ring. --rings all takes most of it away; NaN leaves them out."},
     {"image-channels", "ImageJ or OME say that a stack has several channels, such as two energies. All images are read "
                        "as one scan. Save the channel that is meant."},
-    {"image-convention",
-     "The images state that 0 is white, or that their first row or column is not at the top left. The numbers are "
-     "taken "
-     "as they are stored. Where they are inverted, line integrals are negative: invert them; --flip and --rotate turn "
-     "them."},
+    {"image-convention", "The images state that 0 is white, or another orientation, which is not applied. Where line "
+                         "integrals are negative, invert them; give --flip or --rotate."},
     {"image-grid",
      "The file of --start, --prox or --reference states another voxel size or place than the volume to be "
      "made. Give both the same --size, --voxel and --slices."},
@@ -316,9 +312,8 @@ static const struct {
                      "there fall to 0. Give a taller volume or fewer rows."},
     {"random-movement", "The scanner moved the object between views to blur rings. Where edges look doubled, let the "
                         "scanner's program undo the shifts first."},
-    {"range-clamped", "Some values lie outside the range that integers or float16 of the output can hold. They were "
-                      "set to the nearest end of "
-                      "the range. Give --range LO,HI, or write float32."},
+    {"range-clamped", "Values outside the range of the output's integers or float16 were set to its nearest end. Give "
+                      "--range LO,HI, or write float32."},
     {"repeated-view",
      "The last view has the angle of the first one, half a turn or a turn later. Both have half the weight. If the "
      "last view was one step earlier, the image is blurred: --angles FROM:TO leaves TO out."},
@@ -450,9 +445,7 @@ static const struct {
     {"volume-hounsfield",
      "The values of the volume look like Hounsfield units (air -1000, water 0). Projected as attenuation they give "
      "negative line integrals. Give --hu MU_WATER, the attenuation of water in 1/mm."},
-    {"volume-not-finite",
-     "Voxels are NaN or infinite, as outside the field of view of some programs' volumes. All rays through them are "
-     "NaN. Replace them, by 0 if they are air."},
+    {"volume-not-finite", "Rays through voxels that are NaN or infinite are NaN. Replace such voxels first, as by 0."},
     {"way-shown",
      "Public readers of this scanner's files differ in the sense of rotation or in the axis' place. The one that fits "
      "the views was taken: each ray is measured twice in a turn. --angles and --detector-offset give another."},

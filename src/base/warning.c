@@ -139,8 +139,7 @@ static const struct {
      "plane. Slices are blurred, more above and below the middle. Give --tilt, or mend the geometry file."},
     {"device-unused", "A graphics processor was found but cannot be used, for the reason that is given. The job runs "
                       "on the CPU. Install what is missing, or give --device cpu."},
-    {"exposures-differ",
-     "The times are not applied, since some detectors store rates. If both are counts, give --air."},
+    {"exposures-differ", "Times are not applied: some detectors store rates. If both are counts, give --air."},
     {"fan-width",
      "Opposite rays of a turn agree much better if the fan is wider or narrower than stated. The distance "
      "from source to detector, or the pixel size, is wrong, and so are values and sizes. --sdd counts from "
@@ -445,7 +444,7 @@ static const struct {
     {"volume-hounsfield",
      "The values of the volume look like Hounsfield units (air -1000, water 0). Projected as attenuation they give "
      "negative line integrals. Give --hu MU_WATER, the attenuation of water in 1/mm."},
-    {"volume-not-finite", "Rays through voxels that are NaN or infinite are NaN. Replace such voxels first, as by 0."},
+    {"volume-not-finite", "Rays through voxels that are NaN or infinite are NaN. Replace them, as by 0."},
     {"way-shown",
      "Public readers of this scanner's files differ in the sense of rotation or in the axis' place. The one that fits "
      "the views was taken: each ray is measured twice in a turn. --angles and --detector-offset give another."},

@@ -9,6 +9,8 @@ circle, and a function that only its own source uses is static. A row of a table
 
 Interfaces stay thin: structs of FIELDS have at most so many. recon/ reads no JSON that the library itself has made.
 
+Sources, functions and macros (qb__..., QB__...) that comments and docs name exist.
+
 The structs of a job (JOB) are written by at most three files each: only these assign to their fields. A struct within one
 counts by itself; of decisions the files of each method.
 
@@ -27,6 +29,7 @@ GUESTS = {"plugins": {"bench/rabbitct_engine.h"},
 JOB = ("qb_scan qb_job qb__reconstruction qb__candidate qb__pick qb__share qb__fbp qb__fbp_reader qb__fbp_devices qb__fdk qb__iterative "
        "qb__projection qb__mbir qb__mbir_images qb__mbir_levels qb__mbir_terms qb__mbir_flat qb__mbir_measured qb__decision").split()
 FIELDS = {"recon/engine.h qb__engine": 13, "recon/method.h qb__method": 16, "geometry/partition.h qb__cut": 11}
+ELSEWHERE = {"cuda.h", "algorithmRegistry.c", "scale.cl", "qb__step_median", "qb__step_square"}  # other programs', and examples of docs/
 include = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 bad = 0
 
@@ -206,7 +209,21 @@ def check_headers():
                 complain(file, f"{name}() is in a header: its name begins with qb__")
 
 
+def check_names():
+    """NAME stands for any name; a name that begins with _ is the end of several."""
+    there = {f.name for d in ("src", "include", "tools", "plugins", "tests", "examples") for f in (root / d).rglob("*.*")}
+    code = [f for d in ("src", "tools", "plugins", "tests") for f in files(d)]
+    words = set(re.findall(r"\b(?:qb|QB)__\w+", "".join(re.sub(r"/\*.*?\*/", "", f.read_text(), flags=re.S) for f in code)))
+    for file in [f for f in code if "tests" not in f.parts] + sorted((root / "docs").glob("*.md")):
+        told = file.read_text() if file.suffix == ".md" else "".join(re.findall(r"/\*.*?\*/", file.read_text(), re.S))
+        names = set(re.findall(r"(?<![\w<.*-])[a-z]\w*\.(?:[ch]|cl|clh|cu|cuh)\b(?![\w(>])", told)) - there
+        for name in sorted((names | set(re.findall(r"\b(?:qb|QB)__\w*[^\W_]\b", told)) - words) - ELSEWHERE):
+            if "NAME" not in name:
+                complain(file, f"names {name}, which is not there")
+
+
 check_floors()
+check_names()
 check_guests()
 check_headers()
 check_circles()

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "device/device.h"
 
-/* The implementation behind device.h: the objects, and one table of functions for each API. device.c, memory.c and
+/* The implementation behind device.h: the objects, and one table of functions for each API. device_list.c, memory.c and
  * program.c check arguments, count references and keep the cache; the tables only translate calls. */
 
 typedef struct qb__backend qb__backend;

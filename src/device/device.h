@@ -142,7 +142,7 @@ qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__mem
 
 /* ---- programs ---- */
 
-/* Compile the embedded source `source` ("bp_parallel_linear_texture.cl": src/kernels/), with the dialect in front, for
+/* Compile the embedded source `source` ("bp_parallel_texture.cl": src/kernels/), with the dialect in front, for
  * the device with `macros` (NAME=VALUE, ended by NULL; may be NULL), or load it from the disk cache. Programs of the
  * same device, source and macros are shared. The macro QB_REGISTERS=N limits the registers per item if the compiler
  * can. Errors of the compiler are in the detail. */

@@ -6,7 +6,7 @@
 /* The kernel sources of src/kernels/ (*.cl, *.cu, *.clh, *.cuh, dialect.h), embedded into the library as text at build
  * time. */
 typedef struct qb__kernel_source {
-    const char *name; /* "bp_parallel_linear_texture.cl" */
+    const char *name; /* "bp_parallel_texture.cl" */
     const char *text; /* ends with '\0' */
 } qb__kernel_source;
 

@@ -42,7 +42,7 @@ bool qb__box_cut(const double w[3], const double d[3], double limit, double *fro
  *   foam         a cylinder of radius 0.9 R, value 1, with hundreds of round holes that do not
  *                touch, placed by `seed`
  *   inserts      a cylinder of radius 0.8 R, value 1, with six thin ones in it, value 3, along all z
- *   baggage      a bag or a case with typical contents, by `seed`: see phantom_baggage.h
+ *   baggage      a bag or a case with typical contents, by `seed`: see qb__phantom_baggage()
  *
  * QB_BAD_ARGUMENT with the list of names for another name; QB_NO_MEMORY. Release with qb__phantom_destroy. */
 qb_status qb__phantom_create(const char *name, const qb_grid *grid, double attenuation, uint64_t seed,

@@ -6,7 +6,7 @@
 #include "io/publish/publication.h"
 #include "quickbeam/io.h"
 
-/* Where the other ranks of a job write their images in the output that rank 0 has created (writer_join.c). Ranks send
+/* Where the other ranks of a job write their images in the output that rank 0 has created (writer.c). Ranks send
  * it to each other as bytes. */
 typedef struct qb__writer_location {
     char fresh[4096]; /* the temporary file, or the staging folder with files; it gets its final name at the end */

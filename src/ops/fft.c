@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Choice of fast lengths; fft_library.c computes the transforms. */
+/* Choice of fast lengths; fft_fftw.c or fft_own.c computes the transforms. */
 #include "ops/fft.h"
 
 #include <limits.h>

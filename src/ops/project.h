@@ -48,7 +48,7 @@ struct qb_projector {
     qb__pool *pool;
     size_t side[3], bricks[3]; /* size of a brick; number of bricks */
     size_t stride;             /* floats of a column of rays in the kernels' layout */
-    qb__flat_rays *flat;       /* [views], if slices are computed one by one (project_flat.h); else NULL */
+    qb__flat_rays *flat;       /* [views], if slices are computed one by one (project_flat.c); else NULL */
     char **scratch;            /* [thread] */
     size_t scratch_bytes;
     float *layer;            /* the bricks of one layer, for each member of a batch; allocated when needed */

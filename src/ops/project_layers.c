@@ -145,7 +145,7 @@ static void adjoint_task(void *context, size_t task, int worker) {
     qb__joseph_unpack(&b, w->slab, w->slab0, p->grid.n[0], p->grid.n[1]);
 }
 
-/* ---- few slices (project_flat.h) ---- */
+/* ---- few slices (project_flat.c) ---- */
 
 static qb__flat_work flat_work(const work *w) {
     const qb_projector *p = w->p;

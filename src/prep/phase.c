@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads through the filter of phase_filter.h. The requested rows are extended to whole blocks with margins and read for
+/* Reads through the filter of phase_response.h. The requested rows are extended to whole blocks with margins and read for
  * a few views at a time. Numbers are converted to transmissions. Pixels without a value are first filled from their
  * neighbours, so that they do not spoil others; after the filter they have no value again. */
 #include "prep/phase.h"

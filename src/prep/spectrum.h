@@ -47,7 +47,7 @@ typedef struct qb__two {
     double base, dense; /* 1/mm, attenuation of a mm of each */
     double above;       /* 1/mm, voxels above it are dense */
     double longest;     /* mm of the dense material; longer paths are limited to it */
-    float *table;       /* [QB__TWO_LENGTHS + 1][QB__TWO_STEPS + 1], see qb__two_line(); NULL: not made */
+    float *table;       /* [LENGTHS + 1][STEPS + 1] of two_materials.c; NULL: not made */
 } qb__two;
 
 /* A tube's beam through both materials, with the same bins of energy. */

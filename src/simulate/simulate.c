@@ -179,7 +179,6 @@ static qb_status make_lines(const qb__simulation *s, const qb_array *flats, cons
     }
     qb__prep_begin(&l->prep, &l->options);
     return QB_OK;
-    return QB_OK;
 }
 
 static void release_lines(line_maker *l) { QB__FREE(l->flat, l->dark, l->gain); }

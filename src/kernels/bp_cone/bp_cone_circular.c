@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Exactly circular orbits on devices: one fetch serves up to eight voxels. See bp_cone_circular.cl for the kernel and
- * bp_cone_turns.h for the condition. */
+ * bp_cone_parts.h for the condition. */
 #include <math.h>
 
 #include "base/memory.h"

@@ -191,7 +191,7 @@ out:
 /* Set an upper limit of the filtered, weighted rows, by which half-precision kernels scale. It may be generous, because
  * half floats keep their precision over many orders of magnitude. The absolute values of the ramp's taps sum to 1/2,
  * and our windows increase that at most 4 times. No limit is known for line integrals in a file, for strong hardening
- * corrections (prep.h) and for a filter file: devices then measure the values (device_pass.h), and the CPU's
+ * corrections (prep.h) and for a filter file: devices then measure the values (bp_parallel_device.h), and the CPU's
  * half-precision kernels are not used. */
 static qb_status bound_rows(qb__fbp *fbp) {
     double weight = 0, bound = qb__prep_bound(fbp->info->quantity, fbp->prep);

@@ -126,6 +126,8 @@ def test_units_and_conventions_of_headers(tmp_path):
         return json.loads((tmp_path / "a.npy.json").read_text()).get("voxel_mm"), done.stderr
     assert nrrd("spacings: 1 2 3", 'units: "mm" "um" "mm"')[0] == pytest.approx([1, 0.002, 3])
     assert nrrd("spacings: 1 2 3", 'units: "mm" "" "???"')[0] == pytest.approx([1, 2, 3])
+    assert nrrd("spacings: 1 2 3", 'units: "um"')[0] == pytest.approx([.001, .002, .003])
+    assert "no known length" not in nrrd("spacings: 1 2 NaN", 'units: "mm" "mm" "s"')[1]
     voxel, said = nrrd("spacings: 1 2 3", 'units: "furlong" "furlong" "furlong"')
     assert not any(voxel) and 'its unit "furlong" is no known length' in said
     assert mha("um")[0] == pytest.approx([0.005] * 3) and mha("?")[0] == [5, 5, 5]

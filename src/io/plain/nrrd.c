@@ -90,9 +90,11 @@ static void set_origin(header *h, const char *value) {
     h->placed = *value == '(' && qb__read_numbers(value + 1, ',', 3, h->first, NULL) == 3;
 }
 
-/* One word for each axis, such as "mm" "mm" "um"; one that is missing, empty or ??? says nothing. */
+/* One word for each axis, such as "mm" "mm" "um"; one that is empty or ??? says nothing. Axes
+ * without a word have the last one. */
 static void set_units(header *h, const char *value) {
-    for (int axis = 0; axis < 3 && *value; axis++) {
+    int axis = 0;
+    for (; axis < 3 && *value; axis++) {
         char word[24];
         value += strspn(value, " ");
         const bool quoted = *value == '"';
@@ -104,6 +106,7 @@ static void set_units(header *h, const char *value) {
         h->unit[axis] = qb__length_unit(word);
         if (!(h->unit[axis] > 0)) h->unit[axis] = 0, memcpy(h->unknown, word, sizeof word);
     }
+    for (; axis > 0 && axis < 3; axis++) h->unit[axis] = h->unit[axis - 1];
 }
 
 static void set_endian(header *h, const char *value) { h->layout.swap = strcasecmp(value, "big") == 0; }
@@ -257,8 +260,10 @@ qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) 
     if (status == QB_OK) status = open_data(&h, source);
     qb__notes_release(&h.files);
     if (status != QB_OK) return status;
+    bool lost = false;
     for (int i = 0; i < 3; i++) {
         const double mm = h.spacing[i] * h.unit[i];
+        lost |= h.spacing[i] > 0 && !(h.unit[i] > 0);
         if (!(mm > 0) || !isfinite(mm)) continue;
         (*source)->voxel[i] = mm;
         if (h.placed && isfinite(h.first[i]))
@@ -266,11 +271,12 @@ qb_status qb__nrrd_open(const char *path, const char *how, qb__source **source) 
                                    0.5 * ((double)h.layout.shape[2 - i] - 1) * mm;
     }
     qb__printable(h.unknown);
-    if (*h.unknown)
-        snprintf((*source)->trouble, sizeof(*source)->trouble,
-                 "its unit \"%s\" is no known length, so that sizes are not used: correct it to mm" QB__CODE(
-                     "metadata-unusable"),
-                 h.unknown);
+    if (lost)
+        snprintf(
+            (*source)->trouble, sizeof(*source)->trouble,
+            "its unit \"%s\" is no known length, so that the sizes it is for are not used: correct it to mm" QB__CODE(
+                "metadata-unusable"),
+            h.unknown);
     (*source)->turned = h.turned;
     (*source)->z_down = h.down;
     status = qb__sidecar_apply(path, *source);

@@ -4,7 +4,7 @@ function(qb_c_text file result)
   file(READ ${file} text)
   string(REPLACE "\\" "\\\\" text "${text}")
   string(REPLACE "\"" "\\\"" text "${text}")
-  string(REPLACE "??" "?\\?" text "${text}") # no trigraphs
+  string(REPLACE "?" "\\?" text "${text}") # no trigraphs
   string(REPLACE "\n" "\\n\"\n\"" text "${text}")
   set(${result} "\"${text}\"" PARENT_SCOPE)
 endfunction()

@@ -81,7 +81,7 @@ function(qb_units list folder)
   foreach(unit IN LISTS units)
     set(file ${folder}/${unit}.c)
     file(CONFIGURE OUTPUT ${file} CONTENT "${text_${unit}}" @ONLY)
-    set(options -Wno-shadow -Wno-maybe-uninitialized) # seen between sources that have nothing in common
+    set(options -Wno-shadow $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # seen between sources that have nothing in common
     if(options_${unit})
       list(APPEND options "${options_${unit}}")
     endif()

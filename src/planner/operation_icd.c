@@ -78,22 +78,23 @@ static qb_status plan(qb__device *device, const qb__variant *row, const void *pr
         line[2 * VIEWS + v] = 0;
     }
     for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) inside[(i / SIDE + 1) * ROW + i % SIDE + 1] = 1;
-    const qb__icd_problem slice = {.footprints = {.views = VIEWS,
-                                                  .stride = VIEWS,
-                                                  .columns = SIDE,
-                                                  .taps = 3,
-                                                  .ax = line,
-                                                  .ay = line + VIEWS,
-                                                  .h0 = line + 2 * VIEWS,
-                                                  .half = shape,
-                                                  .flat = shape,
-                                                  .rise = shape,
-                                                  .curvature = shape,
-                                                  .area = 1},
-                                   .nx = SIDE,
-                                   .ny = SIDE,
-                                   .inside = inside,
-                                   .prior = {1.2, 2, 1, 1, 0.1, 0.1, 0.1}};
+    const qb__icd_problem slice = {
+        .footprints = {.views = VIEWS,
+                       .stride = VIEWS,
+                       .columns = SIDE,
+                       .taps = 3,
+                       .ax = line,
+                       .ay = line + VIEWS,
+                       .h0 = line + 2 * VIEWS,
+                       .half = shape,
+                       .flat = shape,
+                       .rise = shape,
+                       .curvature = shape,
+                       .area = 1},
+        .nx = SIDE,
+        .ny = SIDE,
+        .inside = inside,
+        .prior = {.p = 1.2, .q = 2, .t = 1, .sigma = 1, .nearest = 0.1, .diagonal = 0.1, .interslice = 0.1}};
     status = plan_one(device, row, &slice, values);
     if (status == QB_OK) status = plan_fans(device, row, slice, line + 2 * VIEWS, line, values);
 out:

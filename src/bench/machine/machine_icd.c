@@ -53,10 +53,11 @@ static qb_status make(descending *d) {
     QB__OR_RETURN(qb__filter_create("hann", QB_PAD_EDGE, SIDE, 1, &d->filter));
     QB__OR_RETURN(qb__alloc(d->views * d->slices * SIDE, sizeof *d->lines, &d->lines));
     for (size_t i = 0; i < d->views * d->slices * SIDE; i++) d->lines[i] = (float)(1 + little * sin((double)i));
-    d->settings = (qb__icd_settings){.prior = {1.2, 2, 1, little / SIDE, 1 / 6.828, 0.7071 / 6.828, 0},
-                                     .sigma_y = little,
-                                     .radius = RADIUS,
-                                     .equits = TURNS};
+    d->settings = (qb__icd_settings){
+        .prior = {.p = 1.2, .q = 2, .t = 1, .sigma = little / SIDE, .nearest = 1 / 6.828, .diagonal = 0.7071 / 6.828},
+        .sigma_y = little,
+        .radius = RADIUS,
+        .equits = TURNS};
     return QB_OK;
 }
 

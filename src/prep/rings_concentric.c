@@ -37,6 +37,8 @@ static const double ALIKE = 0.4;    /* least second difference of a counterpart,
 /* where the rest of the object moves: least correlation of a counterpart's shape, and least size of it */
 static const double SHAPED = 0.77, FAINT = 0.3;
 static const double LARGE = 2.5;    /* weak stripes that are larger than this multiple of their median may be walls */
+static const double STRIPES = 0.3;  /* what is correlated less, over all columns of a still object, is stripes */
+static const double FAINTER = 0.12; /* the same of its columns without clear walls */
 static const double MIRRORED = 0.5; /* so may those that are correlated with their mirror image by more than this */
 
 /* True if the means of the blocks of column c vary no more than noise. */
@@ -205,10 +207,23 @@ static double mirrored_around(const double *found, size_t n, double axis, size_t
     return here > 0 && there > 0 ? both / sqrt(here * there) : 0;
 }
 
+/* Correlation of the columns that are not left out with their mirror image. */
+static double mirrored(const double *found, size_t n, double axis, const bool *left_out) {
+    double both = 0, here = 0, there = 0;
+    for (size_t c = 0; (double)c < axis; c++) {
+        const double at = 2 * axis - (double)c;
+        if (at > (double)(n - 1) || (left_out && left_out[c])) continue;
+        const size_t k = qb__smaller((size_t)at, n - 2);
+        const double image = found[k] + (at - (double)k) * (found[k + 1] - found[k]);
+        both += found[c] * image, here += found[c] * found[c], there += image * image;
+    }
+    return here > 0 && there > 0 ? both / sqrt(here * there) : 0;
+}
+
 void qb__rings_walls(const qb__rings_row *row, const double *found, double *scratch, bool *walls) {
     const size_t n = row->columns;
     memset(walls, 0, n * sizeof *walls);
-    if (!row->concentric) return;
+    if (!row->concentric || (row->still && mirrored(found, n, row->axis, NULL) < STRIPES)) return;
     for (size_t c = 0; c < n; c++) scratch[c] = fabs(found[c]);
     const double large = LARGE * qb__middle(scratch, n);
     for (size_t c = 0; c < n; c++) {
@@ -220,4 +235,6 @@ void qb__rings_walls(const qb__rings_row *row, const double *found, double *scra
         walls[c] =
             (size > large && shown > fmax(large, ALIKE * size)) || mirrored_around(found, n, row->axis, c) > MIRRORED;
     }
+    /* fainter walls hide among the other columns */
+    if (row->still && mirrored(found, n, row->axis, walls) > FAINTER) memset(walls, 1, n * sizeof *walls);
 }

@@ -9,7 +9,7 @@ circle, and a function that only its own source uses is static. A row of a table
 
 Interfaces stay thin: structs of FIELDS have at most so many. recon/ reads no JSON that the library itself has made.
 
-Sources, functions and macros (qb__..., QB__...) that comments and docs name exist.
+Sources, functions and macros (qb__..., QB__...) that comments and docs name exist; so do the sources that CMake lists as hot.
 
 The structs of a job (JOB) are written by at most three files each: only these assign to their fields. A struct within one
 counts by itself; of decisions the files of each method.
@@ -222,8 +222,16 @@ def check_names():
                 complain(file, f"names {name}, which is not there")
 
 
+def check_hot():
+    """A source of QB_HOT_* that has another name now would be compiled at -O1 without a word."""
+    for folder, names in re.findall(r"^set\(QB_HOT_(\w+)\s([^)]*)\)", (root / "CMakeLists.txt").read_text(), re.M):
+        for name in sorted(set(names.split()) - {f.stem for f in files(f"src/{folder}") if f.suffix == ".c"}):
+            complain("CMakeLists.txt", f"QB_HOT_{folder} names {name}, and there is no such source in src/{folder}")
+
+
 check_floors()
 check_names()
+check_hot()
 check_guests()
 check_headers()
 check_circles()

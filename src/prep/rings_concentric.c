@@ -21,6 +21,7 @@ enum {
     MOVING = 4,  /* the object stands still if fewer than 1 in MOVING of its columns change */
     OTHERS = 64, /* other places of the axis with which the given one is compared */
     APART = 6,   /* columns from it to the nearest of them */
+    FEW = 64,    /* fewer columns have no room for them */
     RARE = 20,   /* at most 1 in RARE of them may show as much */
     SHAPE = 2,   /* columns on each side of a column that make its shape */
     AROUND = 7   /* columns on each side of a column that are compared with their mirror image */
@@ -139,7 +140,7 @@ static bool has_walls(qb__rings_row *row, double axis, double *weight, double *s
         const double clear = CLEAR * fmax(usual, error[c]) + FLOOR, size = fabs(kink[c]);
         weight[c] = size > clear ? fmin(size, HIGHEST * clear) : 0;
     }
-    const double here = seen_twice(row, axis, weight);
+    const double here = n < FEW ? 0 : seen_twice(row, axis, weight);
     if (here < TWICE) return false;
     int elsewhere = 0;
     for (int i = 0; i < OTHERS; i++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
 
+#include <libwebsockets.h>
+
 #include <stdio.h>
 #include <string.h>
 

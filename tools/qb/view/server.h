@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <libwebsockets.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +42,8 @@ typedef struct view_server {
 /* Serves until `stop` returns true. Returns 0, or 1 and `words` where the server cannot listen at its address. */
 typedef int view_serve_fn(const view_server *server, char *words, size_t size);
 __attribute__((visibility("default"))) view_serve_fn qb_view_serve;
+
+struct lws; /* of libwebsockets: a connection. Verbs that only open the library are built without it. */
 
 /* Checks who may send requests to the server of qb view. */
 

@@ -37,8 +37,10 @@ static const double TWICE = 0.15;   /* least share of them that must be seen on 
 static const double ALIKE = 0.4;    /* least second difference of a counterpart, relative to a stripe's height */
 /* where the rest of the object moves: least correlation of a counterpart's shape, and least size of it */
 static const double SHAPED = 0.77, FAINT = 0.3;
-static const double LARGE = 2.5;    /* weak stripes that are larger than this multiple of their median may be walls */
-static const double STRIPES = 0.3;  /* what is correlated less, over all columns of a still object, is stripes */
+static const double LARGE = 2.5;   /* weak stripes that are larger than this multiple of their median may be walls */
+static const double STRIPES = 0.3; /* what is correlated less, over all columns of a still object, is stripes */
+/* where the rest of the object moves, more: few columns are walls, and stripes are alike by chance */
+static const double MOVED = 0.8, MOVED_LARGE = 0.5;
 static const double FAINTER = 0.12; /* the same of its columns without clear walls */
 static const double MIRRORED = 0.5; /* so may those that are correlated with their mirror image by more than this */
 
@@ -233,8 +235,9 @@ void qb__rings_walls(const qb__rings_row *row, const double *found, double *scra
         const bool self = fabs(at - (double)c) < SELF;
         for (double k = fmax(0, floor(at) - NEAR); !self && k <= fmin((double)(n - 1), ceil(at) + NEAR); k++)
             shown = fmax(shown, sign * found[(size_t)k]);
-        walls[c] =
-            (size > large && shown > fmax(large, ALIKE * size)) || mirrored_around(found, n, row->axis, c) > MIRRORED;
+        const double around = mirrored_around(found, n, row->axis, c);
+        const bool large_twice = size > large && shown > fmax(large, ALIKE * size);
+        walls[c] = row->still ? large_twice || around > MIRRORED : around > (large_twice ? MOVED_LARGE : MOVED);
     }
     /* fainter walls hide among the other columns */
     if (row->still && mirrored(found, n, row->axis, walls) > FAINTER) memset(walls, 1, n * sizeof *walls);
